@@ -87,7 +87,7 @@ export default async function run(bench: Bench): Promise<void> {
   const request = (index: number, credentials: Credentials) => {
     const result = authenticator.authenticate(credentials)
     if (result === undefined || result instanceof Promise) throw new Error('a promise was made where none is needed')
-    const verdict = authorizer.authorize({
+    const authorization = authorizer.authorize({
       user: result.user,
       verb: index % 3 === 0 ? 'list' : 'get',
       group: '',
@@ -99,8 +99,8 @@ export default async function run(bench: Bench): Promise<void> {
       path: '/api/v1/namespaces/ns/pods/p',
       isResourceRequest: true,
     })
-    if (verdict instanceof Promise) throw new Error('a promise was made where none is needed')
-    return verdict
+    if (authorization instanceof Promise) throw new Error('a promise was made where none is needed')
+    return authorization
   }
   const withToken = (index: number) => {
     // Each request brings its header as a string of its own.

@@ -1,6 +1,8 @@
 /** kubectl beside the real one: help, a list of a few pods, a list of ten thousand. `node scripts/bench.ts kubectl` */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench } from '../scripts/bench.ts'
@@ -67,4 +69,76 @@ export default async function kubectlBench({ report }: Bench): Promise<void> {
   compare('get pods of 10', ['get', 'pods'])
   await createPods(cluster, 10, 10_000)
   compare('get pods of 10,000', ['get', 'pods'])
+  await followLogs(report, env, real)
+}
+
+const [followedPods, linesEach, linesASecond] = [50, 2000, 10_000]
+
+/** A server of nothing but the logs of 50 pods, 10,000 lines a second in all. */
+async function followLogs(report: Bench['report'], env: NodeJS.ProcessEnv, real: string | undefined): Promise<void> {
+  const names = Array.from({ length: followedPods }, (_, index) => `pod-${index}`)
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://server')
+    const json = (body: unknown) => response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+    const pod = (name: string) => ({ metadata: { name, namespace: 'default' }, spec: { containers: [{ name: 'main', image: 'x' }] } })
+    if (pathname.endsWith('/log')) return void talk(response)
+    if (pathname.endsWith('/pods')) return void json({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: names.map(pod) })
+    if (pathname === '/api') return void json({ kind: 'APIVersions', versions: ['v1'] })
+    if (pathname === '/apis') return void json({ kind: 'APIGroupList', groups: [] })
+    const pods = { name: 'pods', singularName: 'pod', namespaced: true, kind: 'Pod', verbs: ['get', 'list'], shortNames: ['po'] }
+    json({ kind: 'APIResourceList', groupVersion: 'v1', resources: [pods] })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const args = [
+    '-s',
+    `http://127.0.0.1:${port}`,
+    'logs',
+    '-f',
+    '-l',
+    'app=x',
+    '--tail=-1',
+    `--max-log-requests=${followedPods}`,
+    '--prefix',
+  ]
+  const programs = {
+    ours: [process.execPath, join(repository, 'bin/kubectl.js')],
+    ...(real === undefined ? {} : { 'the real kubectl': [real] }),
+  }
+  for (const [whose, [program = '', ...first]] of Object.entries(programs)) {
+    const lines = await countedLines(program, [...first, ...args], { ...env, KUBECONFIG: '/dev/null' })
+    const lost = followedPods * linesEach - lines
+    report({
+      case: `kubectl: logs -f of ${followedPods} pods at ${linesASecond} lines/s, lines lost by ${whose}`,
+      figure: lost,
+      unit: 'lines',
+    })
+  }
+  server.close()
+}
+
+/** A tenth of a second's lines at a time. */
+function talk(response: ServerResponse): void {
+  let sent = 0
+  const timer = setInterval(() => {
+    const count = linesASecond / followedPods / 10
+    response.write(
+      Array.from({ length: count }, (_, index) => `line ${sent + index} of a log that is as long as logs are, more or less\n`).join(''),
+    )
+    sent += count
+    if (sent < linesEach) return
+    clearInterval(timer)
+    response.end()
+  }, 100)
+}
+
+function countedLines(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let lines = 0
+    child.stdout.on('data', (piece: Buffer) => {
+      for (const byte of piece) if (byte === 10) lines++
+    })
+    child.on('close', () => resolve(lines))
+  })
 }

@@ -1,19 +1,24 @@
 /** A real node: how long pods take to run, and what an idle agent costs. Needs root, containerd and busybox-static. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { CoreV1Api, KubeConfig, type V1Pod, Watch } from '@kubernetes/client-node'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod as ApiPod } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
+import { openClient } from '#client/kubeconfig/open-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import { emptyContainerPlan, emptySandboxPlan } from '#kubelet/runtimes/plans.ts'
 import type { Bench } from '../scripts/bench.ts'
 import { whyNoContainers } from '../test/support/containerd.ts'
+import { whyNoEmbedded } from '../test/support/embedded.ts'
 import { type LoneKubelet, startLoneKubelet } from '../test/support/lone-kubelet.ts'
 import { startRealCluster } from '../test/support/real-cluster.ts'
 import { testImage } from '../test/support/test-image.ts'
+import { cpuSecondsOf, processCpus } from './support/process-cpu.ts'
 
 const podOf = (name: string, app: string): V1Pod => ({
   metadata: { name, labels: { app } },
@@ -83,6 +88,7 @@ export default async function (bench: Bench): Promise<void> {
     return
   }
   await measurePods(bench)
+  await measureEmbedded(bench)
   await measureStart(bench)
 }
 
@@ -97,7 +103,9 @@ async function measurePods(bench: Bench): Promise<void> {
   const config = new KubeConfig()
   config.loadFromFile(alone.cluster.kubeconfig)
   const core = config.makeApiClient(CoreV1Api)
-  const create = (pod: V1Pod) => core.createNamespacedPod({ namespace: 'default', body: pod })
+  // All over one connection: a hundred of them at once measure something else.
+  using client = await openClient({ kubeconfig: alone.cluster.kubeconfig })
+  const create = (pod: V1Pod) => client.create(Pod, { ...pod, metadata: { ...pod.metadata, namespace: 'default' } } as unknown as ApiPod)
   const untilLeft = async (count: number) => {
     while ((await core.listNamespacedPod({ namespace: 'default' })).items.length > count) await pause(200)
   }
@@ -121,26 +129,67 @@ async function measurePods(bench: Bench): Promise<void> {
   await core.deleteCollectionNamespacedPod({ namespace: 'default' })
   await untilLeft(0)
 
+  await measureMany(bench, alone, config, create)
+  await measureStatistics(bench, alone)
+}
+
+/** With the CPU of everybody who has a share in it: where the cores are busy all the time, their sum is what it takes. */
+async function measureMany(bench: Bench, alone: LoneKubelet, config: KubeConfig, create: (pod: V1Pod) => Promise<unknown>): Promise<void> {
+  const { agentPid, containerd } = alone
   const many = await watchRunning(config, 'many')
+  const own = () => process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6
+  // What this process has started and what is neither the runtime nor the agent: API server, scheduler, controllers.
+  const others = () =>
+    processCpus()
+      .filter(({ pid, parent, command }) => parent === process.pid && pid !== agentPid && !command.includes(containerd.directory))
+      .reduce((sum, { seconds }) => sum + seconds, 0)
+  const all = {
+    'containerd, its shims, runc, network plugins and starting programs': () => cpuSecondsOf(containerd.directory),
+    'the agent': () => cpuSeconds(agentPid),
+    'API server, scheduler, controllers': others,
+    'who asks': own,
+  }
+  const before = Object.values(all).map((used) => used())
   const begin = performance.now()
   await Promise.all(Array.from({ length: 100 }, (_, index) => create(podOf(`many-${index}`, 'many'))))
   await many.count(100)
   bench.report({ case: '100 pods at once: all Running after', figure: (performance.now() - begin) / 1000, unit: 's' })
+  let sum = 0
+  for (const [index, [part, used]] of Object.entries(all).entries()) {
+    const figure = used() - (before[index] ?? 0)
+    sum += figure
+    bench.report({ case: `100 pods at once: CPU of ${part}`, figure, unit: 's' })
+  }
+  bench.report({ case: '100 pods at once: CPU of all, by the cores', figure: sum / availableParallelism(), unit: 's' })
   many.stop()
 }
 
+/** By the way of those who ask: TLS, the statistics of a hundred pods, and the text of them. */
+async function measureStatistics(bench: Bench, { agentPid: pid, cluster }: LoneKubelet): Promise<void> {
+  using client = await openClient({ kubeconfig: cluster.kubeconfig })
+  for (const path of ['metrics/resource', 'stats/summary', 'metrics/cadvisor']) {
+    const ask = () => client.raw(`/api/v1/nodes/alone/proxy/${path}`, '*/*')
+    for (let round = 0; round < 5; round++) await ask()
+    const before = cpuSeconds(pid)
+    for (let round = 0; round < collections; round++) await ask()
+    const figure = ((cpuSeconds(pid) - before) * 1000) / collections
+    bench.report({ case: `statistics of 100 pods, /${path}: CPU of a collection`, figure, unit: 'ms' })
+  }
+}
+
+const collections = 50
+
 async function measureIdle(
   bench: Bench,
-  { agent }: LoneKubelet,
+  { agentPid: pid }: LoneKubelet,
   config: KubeConfig,
-  create: (pod: V1Pod) => Promise<V1Pod>,
+  create: (pod: V1Pod) => Promise<unknown>,
 ): Promise<void> {
   const idle = await watchRunning(config, 'idle')
   await Promise.all(Array.from({ length: 50 }, (_, index) => create(podOf(`idle-${index}`, 'idle'))))
   await idle.count(50)
   idle.stop()
   await pause(settleMs)
-  const pid = agent.pid ?? 0
   const before = cpuSeconds(pid)
   await pause(idleMs)
   bench.report({ case: 'idle agent with 50 pods: CPU', figure: ((cpuSeconds(pid) - before) / idleMs) * 1e5, unit: '% of a core' })
@@ -151,6 +200,29 @@ const idleMs = 30_000
 /** Until what is left of deleted pods is gone too, and memory was given back. */
 const settleMs = 45_000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** A whole cluster in one process, which runs the containers itself. */
+async function measureEmbedded(bench: Bench): Promise<void> {
+  const why = whyNoEmbedded()
+  if (why) return console.error(`left out: ${why}`)
+  await using cluster = await startRealCluster({ flags: ['--runtime', 'embedded'] })
+  const kubeconfig = join(cluster.dataDir, 'admin.kubeconfig')
+  const config = new KubeConfig()
+  config.loadFromFile(kubeconfig)
+  using client = await openClient({ kubeconfig })
+  const many = await watchRunning(config, 'many')
+  const before = cpuSecondsOf(cluster.directory)
+  const begin = performance.now()
+  const pods = Array.from({ length: 100 }, (_, index) => podOf(`many-${index}`, 'many'))
+  await Promise.all(
+    pods.map((pod) => client.create(Pod, { ...pod, metadata: { ...pod.metadata, namespace: 'default' } } as unknown as ApiPod)),
+  )
+  await many.count(100)
+  const what = '100 pods at once in a cluster that runs containers itself'
+  bench.report({ case: `${what}: all Running after`, figure: (performance.now() - begin) / 1000, unit: 's' })
+  bench.report({ case: `${what}: CPU of all of it`, figure: cpuSecondsOf(cluster.directory) - before, unit: 's' })
+  many.stop()
+}
 
 /** By the launcher, as users start it. */
 async function measureStart(bench: Bench): Promise<void> {

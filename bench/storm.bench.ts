@@ -4,7 +4,7 @@ import { type ClientHttp2Session, connect } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench } from '../scripts/bench.ts'
-import { freePort } from '../test/support/running-cluster.ts'
+import { freePort } from '../test/support/free-port.ts'
 import { startMeasured } from './support/measured-process.ts'
 
 const nodeCount = Number(process.env['BENCH_NODES'] ?? 1000)

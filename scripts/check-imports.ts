@@ -13,6 +13,8 @@ const mayImport: Record<string, readonly string[] | 'all'> = {
   controllers: ['base', 'wire', 'api', 'client'],
   scheduler: ['base', 'wire', 'api', 'client'],
   kubelet: ['base', 'wire', 'api', 'client'],
+  // It tries pods on nodes with the scheduler's own plugins.
+  'cluster-autoscaler': ['base', 'wire', 'api', 'client', 'scheduler'],
   runtime: ['base', 'wire', 'api'],
   proxy: ['base', 'wire', 'api', 'client'],
   dns: ['base', 'wire', 'api', 'client'],

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { isForTests, packed } from './pack.ts'
 
@@ -29,4 +31,11 @@ test('tests and their helpers stay behind', () => {
     false,
     false,
   ])
+})
+
+test('the Node.js that users fetch is the one that this repository is worked on with', async () => {
+  const { optionalDependencies } = JSON.parse(readFileSync(join(import.meta.dirname, 'node-runtime', 'package.json'), 'utf8'))
+  const path = '../bin/node-runtimes.js'
+  const { runtimes } = (await import(path)) as { runtimes: Record<string, { name: string; version: string }> }
+  assert.deepEqual(Object.fromEntries(Object.values(runtimes).map(({ name, version }) => [name, version])), optionalDependencies)
 })

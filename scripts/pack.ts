@@ -4,11 +4,14 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { writeBillOfMaterials } from './sbom.ts'
 
+const wantedNode = 26
 const repository = join(import.meta.dirname, '..')
 
 export function packed(source: string, path: string): string {
@@ -60,6 +63,28 @@ function packTypes(to: string): void {
   }
 }
 
+const entryCheck = `const wanted = ${wantedNode}
+if (Number(process.versions.node.split('.')[0]) < wanted) {
+  const error = new Error(\`typernetes needs Node.js \${wanted} or newer, and this is \${process.version}; npm install --save-dev node-\${process.platform}-\${process.arch}@\${wanted} gives the scripts of this project one\`)
+  // Where it was thrown helps nobody.
+  error.stack = error.message
+  throw error
+}
+`
+
+/**
+ * What `import` and `require` load: files that any Node can read, which say which Node the others need. An older one would stop at
+ * syntax that it does not know before anything is run, hence the import at run time.
+ */
+async function packEntries(to: string): Promise<void> {
+  const names = Object.keys(await import(pathToFileURL(join(to, 'index.js')).href)).sort()
+  writeFileSync(
+    join(to, 'entry.js'),
+    `${entryCheck}const library = await import('./index.js')\nexport const { ${names.join(', ')} } = library\n`,
+  )
+  writeFileSync(join(to, 'entry.cjs'), `${entryCheck}module.exports = require('./index.js')\n`)
+}
+
 if (import.meta.main) {
   const from = join(repository, 'src')
   const to = join(repository, 'lib')
@@ -72,9 +97,10 @@ if (import.meta.main) {
     else writeFileSync(target, packed(readFileSync(join(from, path), 'utf8'), path))
   }
   packTypes(to)
-  const describe = join(repository, 'scripts', 'describe-api.ts')
-  if (existsSync(describe)) {
-    const { status } = spawnSync(process.execPath, [describe], { stdio: 'inherit', cwd: repository })
+  writeBillOfMaterials(to)
+  await packEntries(to)
+  for (const script of ['describe-api.ts', 'describe-commands.ts']) {
+    const { status } = spawnSync(process.execPath, [join(repository, 'scripts', script)], { stdio: 'inherit', cwd: repository })
     if (status !== 0) process.exit(status ?? 1)
   }
 }

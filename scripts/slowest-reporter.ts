@@ -1,4 +1,4 @@
-/** A reporter for node:test: what failed, the slowest tests, and the count. */
+/** A reporter for node:test: what failed, the slowest files and tests, and the count. */
 type TestEvent = {
   type: string
   data: {
@@ -28,7 +28,13 @@ export default async function* slowest(source: AsyncIterable<TestEvent>): AsyncG
       } else passed.push({ name: data.name, file: where, ms: data.details?.duration_ms ?? 0 })
     }
   }
-  const slow = passed.toSorted((left, right) => right.ms - left.ms).slice(0, 8)
-  yield `slowest:\n${slow.map(({ name, file, ms }) => `  ${ms.toFixed(0).padStart(7)} ms  ${file}: ${name}`).join('\n')}\n`
+  yield `slowest:\n${slowestOf(passed.map(({ name, file, ms }) => ({ label: `${file}: ${name}`, ms })))}\n`
+  const files = Map.groupBy(passed, ({ file }) => file)
+  yield `slowest files:\n${slowestOf([...files].map(([file, tests]) => ({ label: file, ms: tests.reduce((sum, { ms }) => sum + ms, 0) })))}\n`
   yield `${passed.length} passed, ${failed} failed, ${skipped} skipped\n`
+}
+
+function slowestOf(timed: { label: string; ms: number }[]): string {
+  const slowest = timed.toSorted((left, right) => right.ms - left.ms).slice(0, 8)
+  return slowest.map(({ label, ms }) => `  ${ms.toFixed(0).padStart(7)} ms  ${label}`).join('\n')
 }

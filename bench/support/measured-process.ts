@@ -10,9 +10,14 @@ export type MeasuredProcess = AsyncDisposable & {
   output(): string
   /** Measuring starts over. */
   start(): Promise<Measured>
+  /** The same, for processor time alone. */
+  count(): Promise<Measured>
   report(): Promise<Measured>
   /** What is resident after a collection. */
   collect(): Promise<Measured>
+  /** Where the main thread spends its time, until `endProfile`, which writes it to the file of `PROFILE_FILE`. */
+  profile(): Promise<Measured>
+  endProfile(): Promise<Measured>
   stop(): Promise<void>
 }
 
@@ -57,8 +62,11 @@ export async function startMeasured(
     readyAfterMs,
     output: () => output,
     start: () => ask('start'),
+    count: () => ask('count'),
     report: () => ask('report'),
     collect: () => ask('collect'),
+    profile: () => ask('profile'),
+    endProfile: () => ask('end profile'),
     stop,
     [Symbol.asyncDispose]: stop,
   }

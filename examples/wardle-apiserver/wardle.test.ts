@@ -150,7 +150,7 @@ test('there are no flunders in namespaces that are not there', { skip }, async (
   assert.equal(await message(client.create(Flunder, lost)), '404 namespaces "nowhere" not found')
 })
 
-test('webhooks of the cluster are asked about flunders as well', { skip, timeout: 60_000 }, async () => {
+test('webhooks of the cluster are asked about flunders as well', { skip, timeout: 240_000 }, async () => {
   await client.create(ValidatingWebhookConfiguration, {
     metadata: { name: 'nobody' },
     webhooks: [
@@ -172,7 +172,7 @@ test('webhooks of the cluster are asked about flunders as well', { skip, timeout
   await until(async () => (await client.create(Flunder, named('asked'))) !== undefined)
 })
 
-test('flunders are watched, patched and deleted like anything else', { skip, timeout: 60_000 }, async () => {
+test('flunders are watched, patched and deleted like anything else', { skip, timeout: 240_000 }, async () => {
   const abort = new AbortController()
   const seen: string[] = []
   const { metadata } = await client.list(Flunder, { namespace: 'default' })

@@ -4,6 +4,7 @@ import type { Kind } from '#api/kind.ts'
 import type { Check } from '#api/meta/check.ts'
 import type { NameRule } from '#api/meta/names.ts'
 import type { V1ListMeta, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** Any object of the API, in its JSON shape. What caches hand out is shared and frozen: never change it. */
 export type KubernetesObject = {
@@ -50,7 +51,7 @@ export type UpdateRules<T> = {
   /** Puts back what this write may not touch, the other of spec and status apart; drops what is switched off. Runs before validation. */
   prepareForUpdate?(next: T, prev: T, context: RuleContext): void
   /** Reports what is wrong with going from `prev` to `next`. Metadata was validated before. */
-  validateUpdate?(next: T, prev: T, check: Check<T>, context: RuleContext): void
+  validateUpdate?(next: T, prev: T, check: Check<T>, context: RuleContext): void | Steps<void>
   /** Sentences for the Warning header. */
   warningsOnUpdate?(next: T, prev: T): string[]
   /**
@@ -121,6 +122,9 @@ export type StoredAs = {
   definition: ResourceDefinition<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of two kinds
   toStored(object: any): any
+  /** As `toStored`, in steps. Absent where the conversion is none that takes long. */
+  // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of two kinds
+  storing?(object: any): Steps<any>
   // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of two kinds
   fromStored(object: any): any
 }
@@ -164,8 +168,8 @@ export type ResourceRules<T extends KubernetesObject = KubernetesObject> = Updat
   finalizers?: 'qualified' | 'any'
   /** Clears what a creator may not set (the status is gone by then), gives the first status. */
   prepareForCreate?(object: T, context: RuleContext): void
-  /** Reports what is wrong with the object as it stands, on create. Metadata was validated before. */
-  validate?(object: T, check: Check<T>, context: RuleContext): void
+  /** Reports what is wrong with the object as it stands, on create; at once, or in steps. Metadata was validated before. */
+  validate?(object: T, check: Check<T>, context: RuleContext): void | Steps<void>
   warningsOnCreate?(object: T): string[]
   /** The last touches to a new object, after it was validated and before it is stored. */
   settle?(object: T): void

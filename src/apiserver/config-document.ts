@@ -1,3 +1,4 @@
+import { jsYaml } from '#api/codec/js-yaml.ts'
 import { lengthOfTimeMs } from '#base/duration.ts'
 
 /** Takes a configuration file apart. Unknown fields and wrong types are errors: a typo must not change who gets in, or what is encrypted. */
@@ -10,7 +11,7 @@ export class ConfigDocument {
 
   /** The fields of a document of that kind, in one of those versions. */
   static async read(text: string, path: string, kind: string, versions: readonly string[], fields: readonly string[]) {
-    const { load } = await import('js-yaml')
+    const { load } = jsYaml()
     const document = new ConfigDocument(path)
     const root = document.map(load(text), '', ['apiVersion', 'kind', ...fields])
     const { kind: foundKind, apiVersion } = root

@@ -1,6 +1,7 @@
 /** The API server: everything it is made of, put together. */
 
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import { celBudgets } from '#api/cel/cost-budgets.ts'
 import type { Scheme } from '#api/scheme.ts'
 import type { AdmissionChain, AdmissionPlugin } from '#apiserver/admission/admission.ts'
 import type { Aggregator } from '#apiserver/aggregation/aggregator.ts'
@@ -13,6 +14,9 @@ import { CustomDefinitions } from '#apiserver/custom-resources/custom-definition
 import { definitionHooks } from '#apiserver/custom-resources/definition-hooks.ts'
 import { followThirdPartyResources } from '#apiserver/custom-resources/third-party-resources.ts'
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
+import { FairUse } from '#apiserver/fair-use/fair-use.ts'
+import { defaultLimits, type FairUseLimits } from '#apiserver/fair-use/limits.ts'
+import { MeasuredCosts } from '#apiserver/fair-use/measured-costs.ts'
 import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
 import { FlowMetrics } from '#apiserver/flow-control/flow-metrics.ts'
 import { followFlowObjects } from '#apiserver/flow-control/flow-objects.ts'
@@ -22,10 +26,12 @@ import { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import { ApiHandler, type Endpoint } from '#apiserver/http/handler.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { defaultRequestTimeoutMs } from '#apiserver/http/request-deadline.ts'
+import { RequestTurns } from '#apiserver/http/request-turns.ts'
 import type { EndpointServices, SpecialSubresource } from '#apiserver/http/resource-endpoints.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { WatchStream } from '#apiserver/http/watch-stream.ts'
 import { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
+import type { PeerProxy } from '#apiserver/peers/peer-proxy.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
 import type { Registries } from '#apiserver/registry/registries.ts'
 import type { RegistryHooks } from '#apiserver/registry/registry-hooks.ts'
@@ -36,13 +42,16 @@ import { storageStage } from '#apiserver/stages/storage-stage.ts'
 import { MemoryGuard } from '#apiserver/watchdog/memory-guard.ts'
 import { StallWatch } from '#apiserver/watchdog/stall-watch.ts'
 import type { WebhookCalls } from '#apiserver/webhooks/webhook-calls.ts'
+import type { FirstServerRoute } from '#apiserver/workers/first-server.ts'
 import type { Clock } from '#base/clock.ts'
+import type { FlightRecord } from '#base/flight-record.ts'
 import type { Logger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
 import { memoryOfProcess } from '#base/memory-use.ts'
 import { Metrics } from '#base/metrics.ts'
 import { oneEachTurn } from '#base/one-each-turn.ts'
 import type { Random } from '#base/random.ts'
+import { timeOfThread } from '#base/thread-time.ts'
 import type { Store } from '#store/store.ts'
 
 export type ApiServerOptions = {
@@ -61,7 +70,7 @@ export type ApiServerOptions = {
   hooks?(registries: Registries): ReadonlyMap<string, RegistryHooks>
   /** By `group/plural/subresource`. */
   specialSubresources?(server: ServerParts): ReadonlyMap<string, SpecialSubresource>
-  /** Resources that answer a POST without storing anything, by `group/plural`: reviews. */
+  /** Resources of which nothing is stored, by method and `group/plural`: reviews, the state of components. */
   virtualResources?(server: ServerParts): ReadonlyMap<string, Endpoint>
   /** Other paths: OpenID discovery, … */
   paths?(server: ServerParts): ReadonlyMap<string, Endpoint>
@@ -73,11 +82,21 @@ export type ApiServerOptions = {
   ttlSeconds?: Readonly<Record<string, number>>
   /** Group versions of other servers; absent: there are none. */
   aggregator?: Pick<Aggregator, 'endpointFor' | 'discovery' | 'openApi'> | undefined
+  /** Other API servers of the cluster, which may know more. */
+  peers?: Pick<PeerProxy, 'endpointFor'> | undefined
+  /** In a worker: what the first API server of the process answers. */
+  firstServer?: FirstServerRoute | undefined
+  /** In place of this server's own metrics: those of all servers of the process together. */
+  metricsText?: (() => Promise<string>) | undefined
   /** How objects of custom resources are converted by those who define them; where absent, versions differ in name only. */
   webhooks?: Pick<WebhookCalls, 'post'>
   /** Undefined: nothing is put on record. */
   auditor?: Auditor | undefined
   requestTimeoutMs?: number
+  /** Where it is noted what is being served, for those who find the process gone. */
+  flightRecord?: Pick<FlightRecord, 'note'> | undefined
+  /** What a client may ask for. */
+  fairUse?: FairUseLimits
   /** New work is refused when the process has nearly so much; 0 or absent: near the limit of its heap. */
   memoryLimitBytes?: number
   /** Undefined: every request runs at once. */
@@ -91,10 +110,18 @@ export type ServerParts = {
   authenticator: Authenticator
   admission: Pick<AdmissionChain, 'mutate' | 'validate'>
   services: EndpointServices
+  /** Why the store does not answer; undefined where it does. */
+  storeTrouble(): string | undefined
 }
 
-const bodyLimitBytes = 3 * 1024 * 1024
 const gzipFromBytes = 128 * 1024
+const allowedAlready: Authorizer = { authorize: () => ({ decision: 'allow', reason: '' }) }
+/** A write of a large object lets others in between two of its steps once it has taken so long. */
+const giveWayMs = 8
+const limitsElsewhere = ({ memoryLimitBytes = 0, requestTimeoutMs = defaultRequestTimeoutMs }: ApiServerOptions) => ({
+  ...{ celCallBudget: celBudgets.perCall, celRequestBudget: celBudgets.perRequest },
+  ...{ memoryBytes: memoryLimitBytes, requestSeconds: requestTimeoutMs / 1000 },
+})
 const serverUser = { name: 'system:apiserver', groups: ['system:masters'], extra: {} }
 
 export class ApiServer {
@@ -102,6 +129,8 @@ export class ApiServer {
   readonly registries: Registries
   readonly cluster: ClusterView
   readonly handler: ApiHandler
+  /** For requests that a worker of this process has let in, and passes on. */
+  readonly workersHandler: ApiHandler
   readonly boot = new BootSequence()
   readonly health: HealthChecks
   readonly #options: ApiServerOptions
@@ -110,7 +139,7 @@ export class ApiServer {
   readonly #outsideWatches = new Set<WatchStream>()
   /** What runs beside requests, from `start` to `stop`. */
   readonly #running = new DisposableStack()
-  #isDraining = false
+  readonly #leaving = new AbortController()
 
   /** In stages, each of which takes what those before it made. */
   constructor(options: ApiServerOptions) {
@@ -125,32 +154,44 @@ export class ApiServer {
     })
 
     const subresources = new Map<string, SpecialSubresource>()
+    const largeBodyTurn = oneEachTurn(clock)
     const services: EndpointServices = {
-      ...{ clock, random, store, ownership, bodyLimitBytes, gzipFromBytes },
-      largeBodyTurn: oneEachTurn(clock),
+      ...{ clock, random, store, ownership, gzipFromBytes, authorizer },
+      answerTurns: new RequestTurns(clock),
+      largeBodyTurn,
+      fairUse: new FairUse(options.fairUse ?? defaultLimits, metrics, limitsElsewhere(options)),
+      giveWay(context) {
+        const heldMs = clock.heldMs()
+        if (heldMs < giveWayMs) return undefined
+        context.heldMs += heldMs
+        return largeBodyTurn()
+      },
       watches: new WatchMetrics(metrics),
       outsideWatches: this.#outsideWatches,
       find: (group, version, plural) => registries.find(group, version, plural),
       special: (group, plural, subresource) => subresources.get(`${group}/${plural}/${subresource}`),
     }
-    const parts: ServerParts = { registries, cluster, authorizer, authenticator, admission, services }
+    const storeTrouble = () => store.trouble?.message
+    const parts: ServerParts = { registries, cluster, authorizer, authenticator, admission, services, storeTrouble }
     for (const [name, subresource] of options.specialSubresources?.(parts) ?? []) subresources.set(name, subresource)
 
     const flowControl = options.flowControl && new FlowControl({ clock, metrics: new FlowMetrics(metrics), ...options.flowControl })
     const healthchecks = new HealthcheckMetrics(thisProcess.startedMs)
     const health = healthStage({
       ...{ boot: this.boot, metrics: healthchecks, logger, hasFlowControl: flowControl !== undefined },
-      storeTrouble: () => store.trouble?.message,
-      isDraining: () => this.#isDraining,
+      storeTrouble,
+      isDraining: () => this.#leaving.signal.aborted,
     })
 
     const virtualResources = options.virtualResources?.(parts) ?? new Map<string, Endpoint>()
     const paths = options.paths?.(parts) ?? new Map<string, Endpoint>()
     const route = routesStage(options, { services, virtualResources, paths, health, healthchecks, metrics })
-    const records = recordsStage({ clock, random, logger, auditor, flowControl }, services, metrics)
+    const costs = services.fairUse.limits.measuresCost ? new MeasuredCosts(clock) : undefined
+    const records = recordsStage({ clock, random, logger, auditor, flowControl, costs }, services, metrics)
     const { requestTimeoutMs = defaultRequestTimeoutMs } = options
-    const stalls = this.#running.use(new StallWatch({ clock, logger, metrics }))
+    const stalls = this.#running.use(new StallWatch({ clock, logger, metrics, threadMs: timeOfThread, record: options.flightRecord }))
     const memory = new MemoryGuard({ clock, logger, metrics, measure: memoryOfProcess, limitBytes: options.memoryLimitBytes ?? 0 })
+    this.workersHandler = new ApiHandler({ authenticator, authorizer: allowedAlready, logger, clock, route })
     this.handler = new ApiHandler({ authenticator, authorizer, logger, clock, requestTimeoutMs, records, route, stalls, memory })
 
     this.scheme = scheme
@@ -184,9 +225,19 @@ export class ApiServer {
     this.boot.done('caches')
   }
 
-  /** Ends watches, which would outlast every patience: their clients go on elsewhere, or later. Says that it is not ready any more. */
+  /** Aborts when others shall take over. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal
+  }
+
+  /** Says that it is not ready any more, and is no longer named among the servers, while it goes on serving those who still come. */
+  leave(): void {
+    this.#leaving.abort()
+  }
+
+  /** Leaves, and ends watches, which would outlast every patience: their clients go on elsewhere, or later. */
   drain(): void {
-    this.#isDraining = true
+    this.leave()
     for (const watch of [...this.#outsideWatches]) watch.stop()
   }
 

@@ -19,10 +19,11 @@ export type CgroupFiles = {
 
 const mountPoint = '/sys/fs/cgroup'
 
-/** Undefined where the machine has none. */
+/** Undefined where the machine has none, or none that this process may change. */
 export async function findCgroups(files: Files): Promise<CgroupFiles | undefined> {
   const controllers = await files.readTextIfPresent(join(mountPoint, 'cgroup.controllers'))
   if (controllers !== undefined) {
+    if ((await files.mayWrite?.(mountPoint)) === false) return undefined
     const roots = new Map(
       controllers
         .trim()
@@ -40,6 +41,7 @@ export async function findCgroups(files: Files): Promise<CgroupFiles | undefined
     // Has no controllers beside trees of v1, but runtimes put processes there as well.
     if (kind === 'cgroup2') roots.set('unified', path)
   }
+  for (const [name, path] of roots) if ((await files.mayWrite?.(path)) === false) roots.delete(name)
   return roots.size === 0 ? undefined : new CgroupTree(files, 1, roots)
 }
 
@@ -117,6 +119,7 @@ class CgroupTree implements CgroupFiles {
     for (let depth = 0; depth < parts.length; depth++) {
       const path = join(mountPoint, ...parts.slice(0, depth), 'cgroup.subtree_control')
       const has = new Set(((await this.#files.readTextIfPresent(path)) ?? '').trim().split(/\s+/))
+      // A controller that the kernel does not delegate is missing in what is found later.
       for (const name of this.roots.keys()) if (!has.has(name)) await this.#writeFile(path, `+${name}`).catch(() => {})
     }
   }

@@ -27,10 +27,20 @@ export type Timer = Disposable & { cancel(): void }
 /** So that nobody takes the first moment of a turn for virtual time. */
 const leastHeldMs = 0.001
 
+/** When this process began, by the clock as it is set now. */
+let originMs = performance.timeOrigin
+const setClockMs = 10
+
 /** The machine's time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  nowMicros: () => Math.floor((performance.timeOrigin + performance.now()) * 1000),
+  nowMicros() {
+    const sinceStartMs = performance.now()
+    const nowMs = Date.now()
+    // Somebody has set the clock, or the machine has slept.
+    if (Math.abs(originMs + sinceStartMs - nowMs) > setClockMs) originMs = nowMs - sinceStartMs
+    return Math.floor((originMs + sinceStartMs) * 1000)
+  },
   monotonic: () => performance.now(),
   heldMs() {
     const nowMs = performance.now()

@@ -1,5 +1,5 @@
 /** gzip, done by other threads: the event loop only hands bytes over. */
-import { createGzip, gunzip as gunzipInto, gzip as gzipInto } from 'node:zlib'
+import { createGunzip, createGzip, gunzip as gunzipInto, gzip as gzipInto } from 'node:zlib'
 
 /** `level` 1 is fast, 9 small. */
 export function gzip(bytes: Uint8Array, level = 6): Promise<Buffer> {
@@ -8,6 +8,17 @@ export function gzip(bytes: Uint8Array, level = 6): Promise<Buffer> {
 
 export function gunzip(bytes: Uint8Array): Promise<Buffer> {
   return new Promise((resolve, reject) => gunzipInto(bytes, (error, result) => (error ? reject(error) : resolve(result))))
+}
+
+/** The content of a gzip file, piece by piece. */
+export async function* gunzipPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const stream = createGunzip()
+  const feeding = (async () => {
+    for await (const piece of pieces) if (!stream.write(piece)) await new Promise((resolve) => stream.once('drain', resolve))
+    stream.end()
+  })().catch((error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))))
+  yield* stream as AsyncIterable<Uint8Array>
+  await feeding
 }
 
 export type GzipStream = {

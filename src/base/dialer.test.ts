@@ -13,7 +13,7 @@ test('one answer is read, as much of it as is wanted', async () => {
   )
   const port = await listening(server)
   const headers = { Host: 'a.b' }
-  const answer = await nodeDialer.get({ url: `http://127.0.0.1:${port}/`, headers, timeoutMs: 5000, bodyLimitBytes: 8 })
+  const answer = await nodeDialer.get({ url: `http://127.0.0.1:${port}/`, headers, timeoutMs: 60_000, bodyLimitBytes: 8 })
   assert.deepEqual(answer, { status: 302, location: '/x', body: 'a.b yyyy' })
   server.close()
 })
@@ -23,13 +23,11 @@ test('who does not answer in time is given up', async () => {
   const port = await listening(server)
   const asked = nodeDialer.get({ url: `http://127.0.0.1:${port}/`, headers: {}, timeoutMs: 50, bodyLimitBytes: 8 })
   await assert.rejects(asked, DialTimeout)
-  await nodeDialer.connect({ host: '127.0.0.1', port, timeoutMs: 5000 })
+  await nodeDialer.connect({ host: '127.0.0.1', port, timeoutMs: 60_000 })
   server.close()
 })
 
 test('a port nobody listens on refuses', async () => {
-  const server = createTcpServer()
-  const port = await listening(server)
-  await new Promise((resolve) => server.close(resolve))
-  await assert.rejects(nodeDialer.connect({ host: '127.0.0.1', port, timeoutMs: 5000 }), { code: 'ECONNREFUSED' })
+  // Not one that was free a moment ago: others may have it by now.
+  await assert.rejects(nodeDialer.connect({ host: '127.0.0.1', port: 1, timeoutMs: 60_000 }), { code: 'ECONNREFUSED' })
 })

@@ -31,3 +31,16 @@ test('directories deeper than a path can say are removed', async (t) => {
   await nodeFiles.remove(directory)
   assert.equal(await nodeFiles.stat(directory), undefined)
 })
+
+test('directories that are made at the same time find each other’s parents', async () => {
+  const directory = await nodeFiles.temporaryDirectory('files ')
+  try {
+    for (let round = 0; round < 50; round++) {
+      const paths = Array.from({ length: 8 }, (_, index) => join(directory, `r${round}`, 'shared', `d${index}`))
+      await Promise.all(paths.map((path) => nodeFiles.makeDirectory(path)))
+      for (const path of paths) assert.equal((await nodeFiles.stat(path))?.kind, 'directory')
+    }
+  } finally {
+    await nodeFiles.remove(directory)
+  }
+})

@@ -1,4 +1,4 @@
-import { constants, type FSWatcher, type Stats, statSync, watch as watchPath } from 'node:fs'
+import { constants, type FSWatcher, type Stats, statSync, watch as watchPath, writeSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeDirectoriesBelow, type PinnedPath, pinBelow } from '#base/pinned-paths.ts'
@@ -34,6 +34,8 @@ export type Files = {
   readLink(path: string): Promise<string | undefined>
   setMode(path: string, mode: number): Promise<void>
   setOwner(path: string, uid: number, gid: number): Promise<void>
+  /** Whether this process may write there; absent: it may write everywhere. */
+  mayWrite?(path: string): Promise<boolean>
   /** Creates the file, or resolves false when it is there already: the atom of a lock. */
   createExclusive(path: string, content: string | Uint8Array, options?: { mode?: number }): Promise<boolean>
   /** Holds what lies at `path` below `base`, links followed as long as they stay below; safe where others may write to `base`. */
@@ -58,6 +60,8 @@ export type FileStat = {
   uid: number
   gid: number
   inode: number
+  /** Of a device: which one it is. */
+  deviceNumber?: { major: number; minor: number }
   device: number
 }
 
@@ -65,6 +69,8 @@ export type OpenFile = AsyncDisposable & {
   /** Fewer bytes than asked for means the end of the file. */
   readAt(position: number, sizeBytes: number): Promise<Uint8Array>
   write(content: Uint8Array): Promise<void>
+  /** Done when it returns: for a few bytes that must not be lost with the process. */
+  writeAtOnce?(content: Uint8Array): void
   sizeBytes(): Promise<number>
   sync(): Promise<void>
   close(): Promise<void>
@@ -96,7 +102,8 @@ export const nodeFiles: Files = {
   rename: (from, to) => fs.rename(from, to),
   async remove(path) {
     try {
-      await fs.rm(path, { recursive: true, force: true })
+      // Somebody may still be at its last file in there.
+      await fs.rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 })
     } catch (error) {
       // Deeper than a path can say: whoever may write there can make it so. The system's program goes down step by step.
       if (!hasCode(error, 'ENAMETOOLONG')) throw error
@@ -111,7 +118,18 @@ export const nodeFiles: Files = {
   symlink: (target, path) => fs.symlink(target, path),
   readLink: (path) => unlessMissing(fs.readlink(path)),
   setMode: (path, mode) => fs.chmod(path, mode),
-  setOwner: (path, uid, gid) => fs.lchown(path, uid, gid),
+  setOwner: (path, uid, gid) =>
+    fs.lchown(path, uid, gid).catch((error: unknown) => {
+      if (!hasCode(error, 'EINVAL')) throw error
+      throw new Error(`${path} cannot be given to user ${uid}, group ${gid}: the user namespace of this process has no such user`, {
+        cause: error,
+      })
+    }),
+  mayWrite: (path) =>
+    fs.access(path, constants.W_OK).then(
+      () => true,
+      () => false,
+    ),
   async createExclusive(path, content, { mode = 0o600 } = {}) {
     try {
       await fs.writeFile(path, content, { flag: 'wx', mode })
@@ -135,6 +153,9 @@ export const nodeFiles: Files = {
   async open(path, flags, mode = 0o600) {
     const handle = await fs.open(path, flags, mode)
     return {
+      writeAtOnce(content) {
+        for (let at = 0; at < content.length; ) at += writeSync(handle.fd, content, at)
+      },
       async readAt(position, sizeBytes) {
         const buffer = Buffer.allocUnsafe(sizeBytes)
         let filled = 0
@@ -175,8 +196,12 @@ function fileStat(stat: Stats | undefined): FileStat | undefined {
     gid: stat.gid,
     inode: stat.ino,
     device: stat.dev,
+    ...(stat.isBlockDevice() || stat.isCharacterDevice() ? { deviceNumber: deviceNumber(stat.rdev) } : {}),
   }
 }
+
+/** As Linux packs the two into one. */
+const deviceNumber = (packed: number) => ({ major: (packed >>> 8) & 0xfff, minor: (packed & 0xff) | ((packed >>> 12) & 0xfff00) })
 
 function kindOf(stat: Stats): FileStat['kind'] {
   if (stat.isFile()) return 'file'
@@ -211,12 +236,20 @@ export function hasCode(error: unknown, code: string): boolean {
 /** Not by Node's own `recursive`: it tries for ever where a directory that is there takes none inside it, as /proc does. */
 async function makeDirectories(path: string, mode: number): Promise<void> {
   try {
+    await makeOneDirectory(path, mode)
+  } catch (error) {
+    const parent = dirname(path)
+    if (!hasCode(error, 'ENOENT') || parent === path) throw error
+    // Where the parent is there by now, somebody else has made it meanwhile, or it takes none inside it: one more try tells.
+    if ((await unlessMissing(fs.stat(parent))) === undefined) await makeDirectories(parent, mode)
+    await makeOneDirectory(path, mode)
+  }
+}
+
+async function makeOneDirectory(path: string, mode: number): Promise<void> {
+  try {
     await fs.mkdir(path, { mode })
   } catch (error) {
-    if (hasCode(error, 'EEXIST') && (await fs.stat(path)).isDirectory()) return
-    const parent = dirname(path)
-    if (!hasCode(error, 'ENOENT') || parent === path || (await unlessMissing(fs.stat(parent))) !== undefined) throw error
-    await makeDirectories(parent, mode)
-    await makeDirectories(path, mode)
+    if (!hasCode(error, 'EEXIST') || !(await fs.stat(path)).isDirectory()) throw error
   }
 }

@@ -2,7 +2,8 @@
 
 import { isIP } from 'node:net'
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
-import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
+import type { Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 
 export type GrpcChannel = Disposable & {
@@ -16,6 +17,8 @@ export type GrpcCallOptions = { timeoutMs: number; signal?: AbortSignal; headers
 export type GrpcStreamChannel = GrpcChannel & {
   /** Messages both ways, for as long as both sides like. Headers are for the service's eyes. */
   stream(method: string, receiver: GrpcReceiver, headers?: Record<string, string>): GrpcStream
+  /** Keeps connected, and tells whenever that begins or ends to be so; at once, where it is. */
+  watchConnection?(onChange: (isConnected: boolean) => void): void
 }
 
 export type GrpcReceiver = {
@@ -68,7 +71,7 @@ const windowBytes = 4 * 1024 * 1024
 /** `unix:///path` or `host:port`; TLS where it is given. Connects when it is first used, and again when cut off. */
 export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {}): Promise<GrpcStreamChannel> {
   // A tenth of a second to load: only for those who need it.
-  const { Client, credentials, Metadata } = await import('@grpc/grpc-js')
+  const { Client: GrpcClient, credentials, Metadata } = await import('@grpc/grpc-js')
   // Names of servers must not be addresses (RFC 6066), which the library does not heed; the certificate is held against the address.
   const address = tls && !tls.serverName ? ipOf(target) : undefined
   const identity = address ? { checkServerIdentity: (_: string, peer: PeerCertificate) => checkServerIdentity(address, peer) } : {}
@@ -76,8 +79,8 @@ export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {
   const security = tls
     ? credentials.createSsl(pem(tls.authority), pem(tls.key), pem(tls.certificate), identity)
     : credentials.createInsecure()
-  const client = new Client(target.replace(/^unix:\/{2}(?=\/)/, 'unix:'), security, {
-    ...(tls ? {} : { 'grpc.default_authority': 'localhost' }),
+  const client = new GrpcClient(target.replace(/^unix:\/{2}(?=\/)/, 'unix:'), security, {
+    ...defined({ 'grpc.default_authority': tls ? undefined : 'localhost' }),
     ...(serverName ? { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName } : {}),
     'grpc.initial_reconnect_backoff_ms': 200,
     // Whether somebody is there again costs nothing to find out on the same machine.
@@ -110,8 +113,24 @@ export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {
         signal?.addEventListener('abort', abort, { once: true })
       }),
     stream: (method, receiver, headers) => streamOf(client.makeBidiStreamRequest(method, bufferOf, bytesOf, metadataOf(headers)), receiver),
+    watchConnection: (onChange) => followConnection(client, onChange),
     [Symbol.dispose]: () => client.close(),
   }
+}
+
+function followConnection(client: Client, onChange: (isConnected: boolean) => void): void {
+  const ready = 2
+  const shutDown = 4
+  let wasConnected = false
+  const look = (): void => {
+    const state = client.getChannel().getConnectivityState(true)
+    if ((state === ready) !== wasConnected) {
+      wasConnected = state === ready
+      onChange(wasConnected)
+    }
+    if (state !== shutDown) client.getChannel().watchConnectivityState(state, Number.POSITIVE_INFINITY, look)
+  }
+  look()
 }
 
 function streamOf(call: ClientDuplexStream<Uint8Array, Uint8Array>, receiver: GrpcReceiver): GrpcStream {

@@ -67,6 +67,7 @@ export const thisHost: Host = {
   },
 }
 
+// A file that this kernel does not have says nothing.
 const textOf = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
 
 async function firstOf(...paths: string[]): Promise<string> {
@@ -84,6 +85,7 @@ function kibibytes(memory: string, name: string): number | undefined {
 
 async function hugePagesOf(directory: string): Promise<Map<number, number>> {
   const sizes = new Map<number, number>()
+  // Kernels without huge pages have no such directory.
   for (const name of await readdir(directory).catch(() => [])) {
     const size = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1])
     if (size > 0) sizes.set(size, Number(await textOf(`${directory}/${name}/nr_hugepages`)) || 0)

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgentClass } f
 import { Agent, request as secureRequest } from 'node:https'
 import { defined } from '#base/defined.ts'
 import { plainHttp } from '#base/plain-http.ts'
+import { tunnelAgent } from '#base/proxy-tunnel.ts'
 
 const { Agent: PlainAgent, request: plainRequest } = plainHttp
 
@@ -15,6 +16,8 @@ export type HttpClientOptions = {
   /** The name the certificate must hold, where it is not the URL's host. */
   serverName?: string
   insecureSkipVerify?: boolean
+  /** The server listens on this unix socket, whatever the URL's host is. */
+  socketPath?: string
   /** The proxy that leads to the server. */
   proxyUrl?: string
   /** Sends a request once more where a kept connection turns out to be closed: for those that may arrive twice. */
@@ -48,10 +51,14 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
   const agentFor = (protocol: string) => {
     let agent = agents.get(protocol)
     if (agent === undefined) {
-      agent =
-        protocol === 'https:'
-          ? new Agent({ keepAlive: true, ...proxyOptions(options), ...tlsOptions(options) })
-          : new PlainAgent({ keepAlive: true, ...proxyOptions(options) })
+      const isSecure = protocol === 'https:'
+      const ownOptions = { keepAlive: true, ...(isSecure ? tlsOptions(options) : {}) }
+      // Node knows HTTP's proxies, and names whole URLs to them where nothing is encrypted.
+      agent = options.proxyUrl?.startsWith('socks')
+        ? tunnelAgent(options.proxyUrl, isSecure, ownOptions)
+        : isSecure
+          ? new Agent({ ...ownOptions, ...proxyOptions(options) })
+          : new PlainAgent({ ...ownOptions, ...proxyOptions(options) })
       agents.set(protocol, agent)
     }
     return agent

@@ -6,9 +6,15 @@ import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream, TakenConnection } from '#base/http-server.ts'
 import { plainHttp } from '#base/plain-http.ts'
+import { SinkStream } from '#base/sink-stream.ts'
 
 export class BodyTooLargeError extends Error {
   override name = 'BodyTooLargeError'
+  readonly limitBytes: number
+  constructor(limitBytes: number) {
+    super(`the body is larger than ${limitBytes} bytes`)
+    this.limitBytes = limitBytes
+  }
 }
 
 /** The client left before it had said everything. */
@@ -193,37 +199,9 @@ export class UpgradeExchange extends Http1Exchange {
 const noBytes = Buffer.alloc(0)
 const noPieces: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
 
-/** One for each open watch: a class, since closures would take several times its memory. */
-class SinkStream implements HttpResponseStream {
-  readonly #sink: http2.ServerHttp2Stream | ServerResponse
-
-  constructor(sink: http2.ServerHttp2Stream | ServerResponse) {
-    this.#sink = sink
-  }
-  get backlogBytes(): number {
-    return this.#sink.writableLength
-  }
-  write(chunk: Uint8Array | string, onSent?: () => void): boolean {
-    const sink = this.#sink
-    if (sink.destroyed || sink.writableEnded) return false
-    if (onSent === undefined) return sink.write(chunk)
-    return sink.write(chunk, (error: Error | null | undefined) => {
-      if (!error) onSent()
-    })
-  }
-  onDrain(callback: () => void): void {
-    this.#sink.on('drain', callback)
-  }
-  end(): void {
-    if (!this.#sink.destroyed) this.#sink.end()
-  }
-  abort(): void {
-    if ('writeHead' in this.#sink) this.#sink.destroy()
-    else this.#sink.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
-  }
-}
-
 function collect(source: http2.ServerHttp2Stream | IncomingMessage, limitBytes: number): Promise<Buffer> {
+  // An empty body ends by itself, before anybody has asked for it.
+  if (source.readableEnded) return Promise.resolve(noBytes)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -235,7 +213,7 @@ function collect(source: http2.ServerHttp2Stream | IncomingMessage, limitBytes: 
         tooLarge = true
         chunks.length = 0
         // The rest is read and dropped, so that the answer can still be sent on this connection.
-        reject(new BodyTooLargeError(`the body is larger than ${limitBytes} bytes`))
+        reject(new BodyTooLargeError(limitBytes))
       }
     })
     let hasEnded = false

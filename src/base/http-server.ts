@@ -1,10 +1,13 @@
 /** HTTP/2 and HTTP/1.1 on one port, told apart by ALPN, given to the handler in one shape. */
 import type { X509Certificate } from 'node:crypto'
+import { chmodSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import * as http2 from 'node:http2'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer, type ListenOptions, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { limitControlFrames } from '#base/frame-limits.ts'
 import { connectionOf, Http1Exchange, Http2Exchange, UpgradeExchange } from '#base/http-exchanges.ts'
+import { PacedEndings } from '#base/paced-endings.ts'
 import { plainHttp } from '#base/plain-http.ts'
 
 export type HttpHeaders = Record<string, string | string[] | undefined>
@@ -39,6 +42,12 @@ export type HttpExchange = {
   readonly isClosed: boolean
   /** Sends a whole answer. */
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void
+  /** What the JSON of the body says, where its sender is in this process: a copy that is the caller's own. Undefined where only bytes are had. */
+  takeBodyValue?(): object | undefined
+  /** The client is in this process and takes values for JSON: `respondValue`, and `give` of streams, spare both sides the bytes. */
+  readonly takesValues?: boolean
+  /** As `respond`, with what the JSON would say, made when it is looked at; it is shared, and stays as it is. */
+  respondValue?(status: number, headers: HttpHeaders, value: () => object, sizeBytes: number): void
   /** After `respond`: what has not come of the body yet is not waited for. Absent where bodies come whole. */
   abandonBody?(): void
   /** Lets this connection have no further requests, once those that are under way are answered. Absent where connections are not shared. */
@@ -66,6 +75,8 @@ export type HttpResponseStream = {
    * `onSent` is called once nobody will look at the chunk again, so that its memory can be used anew; it may never be.
    */
   write(chunk: Uint8Array | string, onSent?: () => void): boolean
+  /** As `write`, for clients that take values: what lines of JSON would say, and how many bytes they would be. */
+  give?(values: readonly object[], sizeBytes: number): void
   /** Bytes written that the connection has not taken yet. */
   readonly backlogBytes: number
   onDrain(callback: () => void): void
@@ -80,13 +91,25 @@ export type TlsMaterial = {
   clientCa?: string | string[]
 }
 
+/** What of TLS is spoken: 1.2 and up unless said otherwise. */
+export type TlsLimits = { minVersion: 'TLSv1.2' | 'TLSv1.3'; ciphers?: string }
+
 export type HttpListenerOptions = {
   host: string
   port: number
+  /** Listens on a unix socket instead. */
+  socketPath?: string
+  /** A socket that listens already, such as one of another network namespace; address and port are its own. */
+  descriptor?: number
+  /** Several threads of this process listen on the port; the first of them makes sure that nobody else does. */
+  sharesPort?: 'first' | 'another'
   /** Absent: plain HTTP/1.1. */
   tls?: TlsMaterial
+  tlsLimits?: TlsLimits
   onExchange(exchange: HttpExchange): void
   maxStreamsPerConnection?: number
+  /** Further ones of the same address are cut before a byte is read; 0 or absent: there may be any number. */
+  maxConnectionsPerAddress?: number
   /** Connections from other addresses are cut before a byte is read. Absent: all are taken. */
   accepts?(remoteAddress: string): boolean
 }
@@ -112,6 +135,15 @@ const headersMaxBytes = 1 << 20
 /** Upstream has no limit on their number. */
 const headersMaxCount = 10_000
 
+/**
+ * As upstream keeps a connection that is idle. Node's own five seconds are over while a client still takes the connection for usable: its
+ * next write then fails, and is not repeated.
+ */
+const keptIdleMs = 90_000
+
+/** For connections of HTTP/1.1 that are to come. Of its own, Node keeps a thousand, of ten kilobytes each, after as many connections at once. */
+const parsersKept = 50
+
 /** A client that ends all its watches at once stays below. */
 const resetsAtOnce = 500
 const resetsPerSecond = 33
@@ -119,7 +151,9 @@ const resetsPerSecond = 33
 export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
   const sockets = new Set<Socket>()
   const sessions = new Set<http2.ServerHttp2Session>()
+  const byAddress = new Map<string, number>()
   let draining = false
+  plainHttp.setMaxIdleHTTPParsers(parsersKept)
 
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.setHeader('connection', 'close')
@@ -130,6 +164,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     options.tls === undefined
       ? plainHttp.createServer({ shouldUpgradeCallback: mayUpgrade, maxHeaderSize: headersMaxBytes }, onRequest)
       : secureServer(options, onRequest)
+  Object.assign(server, { keepAliveTimeout: keptIdleMs })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     options.onExchange(new UpgradeExchange(request, socket, head, connectionOf(request.socket)))
   })
@@ -138,25 +173,36 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
       socket.destroy()
       return
     }
+    const { remoteAddress = '' } = socket
+    const open = byAddress.get(remoteAddress) ?? 0
+    if (options.maxConnectionsPerAddress && open >= options.maxConnectionsPerAddress) {
+      socket.destroy()
+      return
+    }
+    byAddress.set(remoteAddress, open + 1)
     sockets.add(socket)
     socket.setNoDelay(true)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      const left = (byAddress.get(remoteAddress) ?? 1) - 1
+      if (left === 0) byAddress.delete(remoteAddress)
+      else byAddress.set(remoteAddress, left)
+    })
     // A client that resets its connection is no event of ours.
     socket.on('error', () => {})
   })
   server.on('session', (session: http2.ServerHttp2Session) => {
     sessions.add(session)
+    limitControlFrames(session)
     session.on('close', () => sessions.delete(session))
     session.on('error', () => {})
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host: options.host, port: options.port, backlog: 4096 }, () => {
-      server.removeListener('error', reject)
-      resolve()
-    })
-  })
-  const { port, address } = server.address() as AddressInfo
+  if (options.sharesPort === 'first') await ensureFree(options)
+  await listening(server, placeOf(options))
+  // Whoever may write to the socket is let in.
+  if (options.socketPath !== undefined) chmodSync(options.socketPath, 0o600)
+  const bound = server.address() as AddressInfo | string
+  const { port, address } = typeof bound === 'string' ? { port: 0, address: bound } : bound
 
   return {
     host: address,
@@ -165,7 +211,7 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
       return sockets.size
     },
     setTls(tls) {
-      if ('setSecureContext' in server) server.setSecureContext(secureContextOf(tls))
+      if ('setSecureContext' in server) server.setSecureContext({ ...secureContextOf(tls), ...options.tlsLimits })
     },
     async drain(deadline) {
       draining = true
@@ -183,6 +229,30 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
   }
 }
 
+function placeOf({ host, port, socketPath, descriptor, sharesPort }: HttpListenerOptions): ListenOptions & { fd?: number } {
+  if (socketPath !== undefined) return { path: socketPath }
+  if (descriptor !== undefined) return { fd: descriptor }
+  return { host, port, backlog: 4096, ...(sharesPort === undefined ? {} : { reusePort: true }) }
+}
+
+function listening(server: Server, place: ListenOptions): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(place, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** A port that may be shared would be shared with other programs too. */
+async function ensureFree({ host, port }: HttpListenerOptions): Promise<void> {
+  if (port === 0) return
+  const probe = createServer()
+  await listening(probe, { host, port })
+  await new Promise((resolve) => probe.close(resolve))
+}
+
 function secureServer(
   options: HttpListenerOptions,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
@@ -195,7 +265,7 @@ function secureServer(
     requestCert: true,
     // Who a client without a verified certificate is gets decided above.
     rejectUnauthorized: false,
-    minVersion: 'TLSv1.2',
+    ...(options.tlsLimits ?? { minVersion: 'TLSv1.2' }),
     maxSessionMemory: 64,
     maxHeaderListPairs: headersMaxCount,
     // Streams that are begun and reset at once cost the server more than the client (CVE-2023-44487): past this the connection ends.
@@ -212,6 +282,8 @@ function secureServer(
   server.on('stream', (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
     options.onExchange(new Http2Exchange(stream, headers, rawHeaders))
   })
+  const endings = new PacedEndings()
+  server.on('secureConnection', (socket) => endings.pace(socket))
   server.on('tlsClientError', () => {})
   server.on('sessionError', () => {})
   return server

@@ -86,6 +86,33 @@ test('a signal while starting stops what has started', async () => {
   assert.deepEqual(calls, ['start store', 'drain store', 'stop store'])
 })
 
+test('an error that nobody waits for is logged once the program is asked to stop, and not before', async () => {
+  let send: (signal: string) => void = () => {}
+  const stray: ((error: unknown) => void)[] = []
+  const { lifecycle, calls, records, begin } = setUp()
+  const signals = {
+    onStop(callback: (signal: string) => void) {
+      send = callback
+      return { [Symbol.dispose]() {} }
+    },
+    onStrayError(callback: (error: unknown) => void) {
+      stray.push(callback)
+    },
+  }
+  const started = Promise.withResolvers<void>()
+  const run = runUntilSignal(lifecycle, signals, async () => {
+    await begin('store')
+    started.resolve()
+  })
+  await started.promise
+  assert.equal(stray.length, 0)
+  send('SIGINT')
+  stray.at(0)?.(new Error('the connection is gone'))
+  await run
+  assert.equal(calls.at(-1), 'stop store')
+  assert.ok(records.some(({ level, fields }) => level === 'error' && String(fields['error']).includes('the connection is gone')))
+})
+
 test('a stage that was given up on while it started releases what it makes afterwards', async () => {
   const { clock, lifecycle, calls } = setUp()
   const late = Promise.withResolvers<void>()

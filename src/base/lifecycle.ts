@@ -21,6 +21,8 @@ export type LifecycleOptions = {
   drainMs?: number
   /** How long each stage may take to stop. */
   stopMs?: number
+  /** Hears of each stage when it begins, and when it has started and how long that took. */
+  onStage?: (name: string, tookMs?: number) => void
 }
 
 /**
@@ -29,7 +31,7 @@ export type LifecycleOptions = {
  */
 export class Lifecycle {
   readonly #stages: StageStack[] = []
-  readonly #options: Required<LifecycleOptions>
+  readonly #options: Required<Omit<LifecycleOptions, 'onStage'>> & Pick<LifecycleOptions, 'onStage'>
   readonly #abort = new AbortController()
   #starting: Promise<unknown> = Promise.resolve()
   #stopping: Promise<void> | undefined
@@ -46,12 +48,17 @@ export class Lifecycle {
   /** Resolves with what the stage has to offer to those after it. Stages are started one after the other. */
   async stage<T>(name: string, start: (stage: Stage) => T | Promise<T>): Promise<T> {
     this.#abort.signal.throwIfAborted()
+    const { clock, onStage } = this.#options
+    const beganMs = clock.monotonic()
+    onStage?.(name)
     const stack = new StageStack(name, this.#abort.signal)
     this.#stages.push(stack)
     const started = Promise.try(() => start(stack))
+    // Whoever awaits the start gets the failure.
     this.#starting = started.catch(() => {})
     const value = await started
     this.#abort.signal.throwIfAborted()
+    onStage?.(name, clock.monotonic() - beganMs)
     return value
   }
 
@@ -59,6 +66,11 @@ export class Lifecycle {
   stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
+  }
+
+  /** An error that nobody waited for while the program stops. */
+  logStray(error: unknown): void {
+    this.#options.logger.error('error while stopping', { error: error instanceof Error ? error.stack : String(error) })
   }
 
   async #stop(): Promise<void> {
@@ -127,6 +139,8 @@ class StageStack implements Stage {
 export type Signals = {
   /** Calls back on SIGTERM and on the first SIGINT. */
   onStop(callback: (signal: string) => void): Disposable
+  /** From now on calls back with errors that nobody waits for, which would end the process otherwise. */
+  onStrayError?(callback: (error: unknown) => void): void
 }
 
 /** SIGTERM and SIGINT ask for an orderly end; a second SIGINT ends the process at once. */
@@ -148,12 +162,18 @@ export const processSignals: Signals = {
       },
     }
   },
+  onStrayError(callback) {
+    process.on('uncaughtException', callback)
+    process.on('unhandledRejection', callback)
+  },
 }
 
 /** Starts a program's stages, and keeps them running until a signal comes. When one fails, stops those before it and throws its error. */
 export async function runUntilSignal(lifecycle: Lifecycle, signals: Signals, start: () => Promise<void>): Promise<void> {
   const asked = Promise.withResolvers<void>()
   using _listening = signals.onStop(() => {
+    // Parts lose each other while they stop: what fails in one of them may not keep the others from an orderly end.
+    signals.onStrayError?.((error) => lifecycle.logStray(error))
     asked.resolve()
     void lifecycle.stop()
   })

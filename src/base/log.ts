@@ -10,6 +10,9 @@ export type Logger = {
   readonly isDebug: boolean
 }
 
+/** From the least to the most important. */
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type LogFields = Record<string, unknown>
 export type LogRecord = { level: LogLevel; message: string; fields: LogFields }

@@ -35,6 +35,8 @@ export function thisMachine(environment: Record<string, string | undefined> = pr
   }
 }
 
+const everyUser = 0xffffffff
+
 /** The process this program runs in. */
 export const thisProcess = {
   pid: process.pid,
@@ -42,7 +44,10 @@ export const thisProcess = {
   executable: process.execPath,
   environment: process.env as Record<string, string | undefined>,
   nodeVersion: process.version,
+  /** Of the user namespace it is in, which may be one of its own. */
   isRoot: process.getuid?.() === 0,
+  /** Where the process is in a user namespace other than the machine's: whether that has no other user than this one. */
+  userNamespace: userNamespaceOf(() => readFileSync('/proc/self/uid_map', 'utf8')),
   /** `linux/amd64`, as Go writes it. */
   platform: `${process.platform === 'win32' ? 'windows' : process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   residentBytes: () => process.memoryUsage.rss(),
@@ -80,4 +85,31 @@ export const thisProcess = {
     process.exitCode = code
   },
   exit: (code: number): never => process.exit(code),
+  /** Becomes another program, found by its path; the number of the process stays. */
+  replaceBy: (path: string, args: readonly string[], environment: Record<string, string | undefined>): never => {
+    if (process.execve === undefined) throw new Error('this system cannot replace a process by another program')
+    const { emitWarning } = process
+    // That the function is an experiment of Node's is nothing that users could act upon.
+    process.emitWarning = () => {}
+    try {
+      return process.execve(path, [path, ...args], environment as NodeJS.ProcessEnv)
+    } finally {
+      process.emitWarning = emitWarning
+    }
+  },
+}
+
+function userNamespaceOf(readMap: () => string): { hasOneUser: boolean } | undefined {
+  if (process.platform !== 'linux') return undefined
+  try {
+    const rows = readMap()
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number))
+    const [inside, outside, count = 0] = rows[0] ?? []
+    if (inside === 0 && outside === 0 && count === everyUser) return undefined
+    return { hasOneUser: rows.reduce((sum, row) => sum + (row[2] ?? 0), 0) === 1 }
+  } catch {
+    return undefined
+  }
 }

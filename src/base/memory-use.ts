@@ -1,7 +1,8 @@
 import { getHeapStatistics } from 'node:v8'
 
 export type MemoryUse = {
-  residentBytes: number
+  /** Measured when it is asked for: the kernel may take a millisecond to tell. */
+  readonly residentBytes: number
   heapUsedBytes: number
   /** Where the process ends for want of memory. */
   heapLimitBytes: number
@@ -11,5 +12,11 @@ export type MeasureMemory = () => MemoryUse
 
 export const memoryOfProcess: MeasureMemory = () => {
   const { used_heap_size: heapUsedBytes, heap_size_limit: heapLimitBytes } = getHeapStatistics()
-  return { residentBytes: process.memoryUsage.rss(), heapUsedBytes, heapLimitBytes }
+  return {
+    get residentBytes() {
+      return process.memoryUsage.rss()
+    },
+    heapUsedBytes,
+    heapLimitBytes,
+  }
 }

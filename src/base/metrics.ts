@@ -7,7 +7,12 @@ export type Counter = {
   with(labels: Labels): { inc(by?: number): void }
 }
 export type Gauge = { set(value: number, labels?: Labels): void; add(by: number, labels?: Labels): void }
-export type Histogram = { observe(value: number, labels?: Labels): void; with(labels: Labels): { observe(value: number): void } }
+export type Histogram = {
+  observe(value: number, labels?: Labels): void
+  /** What was observed elsewhere: how many within each bucket, and beyond the last. */
+  add(counts: readonly number[], sum: number, labels?: Labels): void
+  with(labels: Labels): { observe(value: number): void }
+}
 
 type Family = { name: string; help: string; type: 'counter' | 'gauge' | 'histogram'; write(lines: string[]): void }
 
@@ -73,7 +78,11 @@ export class Metrics {
         for (const [labels, child] of series.entries()) child.write(lines, name, labels)
       },
     })
-    return { observe: (value, labels) => series.get(labels).observe(value), with: (labels) => series.get(labels) }
+    return {
+      observe: (value, labels) => series.get(labels).observe(value),
+      add: (counts, sum, labels) => series.get(labels).add(counts, sum),
+      with: (labels) => series.get(labels),
+    }
   }
 
   /** Everything, as `text/plain; version=0.0.4`. */
@@ -151,23 +160,46 @@ class HistogramChild {
       }
     }
   }
+  add(counts: readonly number[], sum: number): void {
+    this.#sum += sum
+    for (const [index, count] of counts.entries()) {
+      this.#count += count
+      if (index < this.#counts.length) this.#counts[index] = (this.#counts[index] as number) + count
+    }
+  }
   write(lines: string[], name: string, labels: Labels): void {
+    // A server has tens of thousands of buckets: their labels are put together once for all of a child.
+    const pairs = pairsOf(labels)
+    const bucket = `${name}_bucket{${pairs}${pairs === '' ? '' : ','}le="`
+    const own = pairs === '' ? '' : `{${pairs}}`
     let cumulative = 0
-    this.#bounds.forEach((bound, index) => {
+    for (let index = 0; index < this.#bounds.length; index++) {
       cumulative += this.#counts[index] as number
-      lines.push(`${name}_bucket${braces({ ...labels, le: printed(bound) })} ${cumulative}`)
-    })
-    lines.push(`${name}_bucket${braces({ ...labels, le: '+Inf' })} ${this.#count}`)
-    lines.push(`${name}_sum${braces(labels)} ${printed(this.#sum)}`, `${name}_count${braces(labels)} ${this.#count}`)
+      lines.push(`${bucket}${printed(this.#bounds[index] as number)}"} ${cumulative}`)
+    }
+    lines.push(`${bucket}+Inf"} ${this.#count}`)
+    lines.push(`${name}_sum${own} ${printed(this.#sum)}`, `${name}_count${own} ${this.#count}`)
   }
 }
 
 function braces(labels: Labels): string {
-  const pairs = Object.entries(labels).map(
-    ([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))}"`,
-  )
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+  const pairs = pairsOf(labels)
+  return pairs === '' ? '' : `{${pairs}}`
 }
+
+const special = /[\\"\n]/
+
+/** `name="value",…` */
+function pairsOf(labels: Labels): string {
+  let pairs = ''
+  for (const name in labels) {
+    const value = labels[name] as string
+    pairs += `${pairs === '' ? '' : ','}${name}="${special.test(value) ? escaped(value) : value}"`
+  }
+  return pairs
+}
+
+const escaped = (value: string): string => value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))
 
 function printed(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return '+Inf'

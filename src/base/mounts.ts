@@ -1,6 +1,8 @@
 /** File systems, mounted and taken off. */
+import { errorMessage } from '#base/error-message.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { systemCall, whyNoSystemCalls } from '#base/system-calls.ts'
 
 export type Mounts = {
   /** Every place at or below the directory (a path without links) where something is mounted, the latest first; a place may come twice. */
@@ -17,6 +19,11 @@ export type Mounts = {
   remount(path: string, options: readonly string[]): Promise<void>
   /** Takes off what was mounted there last. */
   unmount(path: string): Promise<void>
+  /**
+   * Mounts at and below the path (without links) are seen in copies of it, and those made in shared copies are seen here. Resolves with
+   * the place that had to be changed for it: the mount that the path lies in.
+   */
+  share(path: string): Promise<string | undefined>
 }
 
 class MountError extends Error {
@@ -32,16 +39,7 @@ export const nodeMounts: Mounts = {
   },
   async mountMemory(path, { sizeBytes } = {}) {
     const size = sizeBytes === undefined ? [] : [`size=${sizeBytes}`]
-    const mount = (options: string[]) =>
-      run('mount', [
-        '--no-mtab',
-        '--no-canonicalize',
-        '-t',
-        'tmpfs',
-        ...(options.length === 0 ? [] : ['-o', options.join(',')]),
-        'tmpfs',
-        path,
-      ])
+    const mount = async (options: string[]) => mountTmpfs(path, options.join(','))
     if (knowsNoswap) {
       try {
         return await mount([...size, 'noswap'])
@@ -63,6 +61,38 @@ export const nodeMounts: Mounts = {
   },
   remount: (path, options) => run('mount', ['--no-mtab', '--no-canonicalize', '-o', ['bind', 'remount', ...options].join(','), path]),
   unmount: (path) => run('umount', ['--no-mtab', '--no-canonicalize', path]),
+  async share(path) {
+    const mount = mountOf(path, await nodeFiles.readText('/proc/self/mountinfo'))
+    if (mount === undefined || mount.isShared) return undefined
+    await run('mount', ['--no-mtab', '--no-canonicalize', '--make-shared', mount.place])
+    return mount.place
+  },
+}
+
+/** Every pod has one: by the kernel itself where it can be called, which answers at once, since a program takes many times as long. */
+async function mountTmpfs(path: string, options: string): Promise<void> {
+  if (whyNoSystemCalls() !== undefined) {
+    return run('mount', ['--no-mtab', '--no-canonicalize', '-t', 'tmpfs', ...(options === '' ? [] : ['-o', options]), 'tmpfs', path])
+  }
+  try {
+    systemCall('mount', 'tmpfs', path, 'tmpfs', 0, options)
+  } catch (error) {
+    throw new MountError(`mount -t tmpfs ${path}: ${errorMessage(error)}`)
+  }
+}
+
+/** The mount that a path lies in, by the kernel's list of mounts. */
+export function mountOf(path: string, mountInfo: string): { place: string; isShared: boolean } | undefined {
+  let found: { place: string; isShared: boolean } | undefined
+  for (const line of mountInfo.split('\n')) {
+    const fields = line.split(' ')
+    const place = unescaped(fields[4] ?? '')
+    const isAbove = place === '/' || path === place || path.startsWith(`${place}/`)
+    // Of two at the same place the later one is seen.
+    if (place === '' || !isAbove || (found !== undefined && place.length < found.place.length)) continue
+    found = { place, isShared: fields.slice(6, fields.indexOf('-')).some((field) => field.startsWith('shared:')) }
+  }
+  return found
 }
 
 let knowsNoswap = true

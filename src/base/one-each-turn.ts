@@ -9,6 +9,8 @@ export function oneEachTurn(clock: Pick<Clock, 'soon' | 'heldMs'>): () => Promis
   let waiting: (() => void)[] = []
   let nextIndex = 0
   const letIn = (): void => {
+    // What is done in this turn counts from here on, not from when somebody asks how long it has taken.
+    clock.heldMs()
     const next = waiting[nextIndex++]
     if (nextIndex < waiting.length) clock.soon(letIn)
     else {

@@ -7,6 +7,8 @@ type OptionKind<T> = {
   /** What stands for the value in the help. Absent for switches. */
   placeholder?: string
   parse(text: string): T
+  /** The opposite, where JSON is not what `parse` takes. */
+  show?(value: T): string
 }
 
 export type OptionDeclaration<T> = {
@@ -83,7 +85,8 @@ export function duration(help: string, { placeholder = 'TIME', ...extras }: Extr
     if (ms === undefined) throw new InvalidArgumentError('It is not a length of time such as 30s or 1m30s.')
     return ms
   }
-  return { kind: { placeholder, parse }, help, ...extras }
+  const show = (ms: number) => (ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`)
+  return { kind: { placeholder, parse, show }, help, ...extras }
 }
 
 /** `--name`, `--name=true`, `--name=false`. */
@@ -102,6 +105,14 @@ export function list(
 ): OptionDeclaration<readonly string[]> {
   const parts = (value: string) => value.split(',').filter((part) => part !== '')
   return { kind: { placeholder, parse: (value) => parts(value).map((part) => checked(part, check)) }, help, ...extras }
+}
+
+/** One value each time it is given, commas and all. */
+export function repeated(
+  help: string,
+  { placeholder = 'TEXT', check, ...extras }: Extras<readonly string[]> & { check?: CheckValue },
+): OptionDeclaration<readonly string[]> {
+  return { kind: { placeholder, parse: (value) => [checked(value, check)] }, help, ...extras }
 }
 
 /** `dataDir` is `--data-dir` and `TYPERNETES_DATA_DIR`. */
@@ -144,6 +155,8 @@ export function addOptions(command: Command, declarations: OptionDeclarations, {
     const value = kind.placeholder === undefined ? ' [true|false]' : ` <${kind.placeholder}>`
     const option = new Option(`${short ? `-${short}, ` : ''}--${flagName(key)}${value}`, shownHelp(help, choices))
     option.preset('true').env(environmentName(key))
+    // For those who read the flags as data; what is given is checked by `parsedValue`.
+    if (choices !== undefined) option.argChoices = [...choices]
     option.argParser((given: string, previous: unknown) => {
       const parsed = parsedValue(declaration, given)
       return Array.isArray(parsed) && Array.isArray(previous) && previous !== declaration.default ? [...previous, ...parsed] : parsed
@@ -239,4 +252,4 @@ export function optionValues<D extends OptionDeclarations>(command: Command, _de
   return { ...command.opts() } as OptionValues<D>
 }
 
-export { Command }
+export { Command, type Option }

@@ -81,7 +81,7 @@ for (const path of ['out/new', 'up/new', '../new', 'a/dangling-out/new', 'to-fil
   })
 }
 
-test('whoever swaps a directory for a link again and again does not lead us out', { skip, timeout: 30_000 }, async () => {
+test('whoever swaps a directory for a link again and again does not lead us out', { skip }, async () => {
   await fs.mkdir(join(base, 'swap/b'), { recursive: true })
   await fs.writeFile(join(base, 'swap/b/file'), 'inside')
   const script = 'while :; do mv -T swap kept; ln -sT ../outside swap; rm -rf swap; mv -T kept swap; done'

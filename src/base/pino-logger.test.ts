@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { nodeFiles } from '#base/files.ts'
 import { pinoLogger } from '#base/pino-logger.ts'
 
-test('a line begins with its component, and names its object in fields of its own', async () => {
+test('a line names its component once, and its object in fields of its own', async () => {
   const directory = await nodeFiles.temporaryDirectory('log-')
   const file = join(directory, 'log')
   const logger = pinoLogger({ level: 'info', file })
@@ -19,7 +19,7 @@ test('a line begins with its component, and names its object in fields of its ow
   })
   assert.deepEqual(shown, [
     { level: 'info', msg: 'started' },
-    { level: 'warn', node: 'n1', pod: 'default/web', msg: 'kubelet: failed to rotate container log' },
+    { level: 'warn', node: 'n1', component: 'kubelet', pod: 'default/web', msg: 'failed to rotate container log' },
   ])
   await nodeFiles.remove(directory)
 })

@@ -21,15 +21,16 @@ type PinoLike = {
   isLevelEnabled(level: string): boolean
 }
 
-/** A message begins with the component that it is of, where that is known. */
-function loggerOver(inner: PinoLike, prefix = ''): Logger {
+function loggerOver(inner: PinoLike, component?: unknown): Logger {
+  // In front of what varies from line to line, and once: a component of a component takes its place.
+  const under = component === undefined ? inner : inner.child({ component })
   return {
-    debug: (message, fields = {}) => inner.debug(fields, prefix + message),
-    info: (message, fields = {}) => inner.info(fields, prefix + message),
-    warn: (message, fields = {}) => inner.warn(fields, prefix + message),
-    error: (message, fields = {}) => inner.error(fields, prefix + message),
-    with({ component, ...fields }) {
-      return loggerOver(inner.child(fields), typeof component === 'string' ? `${component}: ` : prefix)
+    debug: (message, fields = {}) => under.debug(fields, message),
+    info: (message, fields = {}) => under.info(fields, message),
+    warn: (message, fields = {}) => under.warn(fields, message),
+    error: (message, fields = {}) => under.error(fields, message),
+    with({ component: named = component, ...fields }) {
+      return loggerOver(Object.keys(fields).length === 0 ? inner : inner.child(fields), named)
     },
     isDebug: inner.isLevelEnabled('debug'),
   }

@@ -16,7 +16,14 @@ export type Processes = {
   kill(pid: number, signal: NodeJS.Signals): void
 }
 
-export type RunOptions = { input?: string | Uint8Array; environment?: Record<string, string>; directory?: string; signal?: AbortSignal }
+export type RunOptions = {
+  input?: string | Uint8Array
+  environment?: Record<string, string>
+  directory?: string
+  signal?: AbortSignal
+  /** What the program has in common with ours: our input, which a person may type into, and our standard error. */
+  shares?: { input?: boolean; errors?: boolean }
+}
 export type RunResult = { exitCode: number; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 
 export type StartOptions = {
@@ -44,20 +51,22 @@ type Held = { ref(): void; unref(): void }
 export const nodeProcesses: Processes = {
   run(command, args, options = {}) {
     return new Promise((resolve, reject) => {
-      const child = spawn(command, args, { ...spawnOptions(options), stdio: 'pipe', ...defined({ signal: options.signal }) })
+      const { shares = {}, signal } = options
+      const stdio = [shares.input ? 'inherit' : 'pipe', 'pipe', shares.errors ? 'inherit' : 'pipe'] as const
+      const child = spawn(command, args, { ...spawnOptions(options), stdio: [...stdio], ...defined({ signal }) })
       let stdout = ''
       let stderr = ''
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      child.stdout?.setEncoding('utf8').on('data', (text: string) => {
         stdout += text
       })
-      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         stderr += text
       })
       child.on('error', reject)
       child.on('close', (code, signal) => resolve({ exitCode: code ?? 128, signal, stdout, stderr }))
-      // A program that ends before it has read its input is validated by its exit code.
-      child.stdin.on('error', () => {})
-      child.stdin.end(options.input ?? '')
+      // A program that ends before it has read its input is known by its exit code.
+      child.stdin?.on('error', () => {})
+      child.stdin?.end(options.input ?? '')
     })
   },
   start(command, args, options = {}) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nodeProcesses } from '#base/processes.ts'
+import { nodeProcesses, type Processes, type RunningProcess } from '#base/processes.ts'
 import { ResidentShell } from '#base/resident-shell.ts'
 
-function aShell() {
-  const shell = new ResidentShell(nodeProcesses)
+function aShell(processes: Processes = nodeProcesses) {
+  const shell = new ResidentShell(processes)
   return { shell, [Symbol.dispose]: () => shell.close() }
 }
 
@@ -31,4 +31,19 @@ test('a shell that ends fails the call, and the next call has another', async ()
   using world = aShell()
   await assert.rejects(world.shell.run(['sh', '-c', 'kill -9 $PPID'], ''), /the shell has ended/)
   assert.equal((await world.shell.run(['true'], '')).exitCode, 0)
+})
+
+test('a shell that has ended between two calls is not asked any more', async () => {
+  const started: RunningProcess[] = []
+  const start: Processes['start'] = async (...args) => {
+    const shell = await nodeProcesses.start(...args)
+    started.push(shell)
+    return shell
+  }
+  using world = aShell({ ...nodeProcesses, start })
+  assert.equal((await world.shell.run(['true'], '')).exitCode, 0)
+  started[0]?.kill('SIGKILL')
+  await started[0]?.exited
+  assert.equal((await world.shell.run(['true'], '')).exitCode, 0)
+  assert.equal(started.length, 2)
 })

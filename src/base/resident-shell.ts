@@ -19,6 +19,7 @@ export class ResidentShell {
   /** One after the other. Rejects where the shell cannot be had, or ends meanwhile; the next call starts another. */
   run(words: readonly string[], input: string): Promise<ShellResult> {
     const result = this.#last.then(() => this.#run(words, input))
+    // Whoever gave the command gets the failure; the next one only waits for its end.
     this.#last = result.catch(() => {})
     return result
   }
@@ -32,13 +33,30 @@ export class ResidentShell {
     this.#shell = undefined
   }
 
+  /** One that has ended between two calls has nobody who hears of it: it would never answer. */
+  async #living(): Promise<{ shell: RunningProcess; starting: Promise<RunningProcess> }> {
+    for (;;) {
+      this.#shell ??= this.#start()
+      const starting = this.#shell
+      const shell = await starting.catch((error: unknown) => {
+        this.#shell = undefined
+        throw error
+      })
+      const { stdin, stdout } = shell
+      if (!stdin?.destroyed && !stdout?.readableEnded && !stdout?.destroyed) return { shell, starting }
+      if (this.#shell === starting) this.#shell = undefined
+    }
+  }
+
+  async #start(): Promise<RunningProcess> {
+    const shell = await this.#processes.start('sh', [])
+    // Its end may be heard of before the write that came too late fails: whoever waited is gone by then.
+    shell.stdin?.on('error', () => {})
+    return shell
+  }
+
   async #run(words: readonly string[], input: string): Promise<ShellResult> {
-    this.#shell ??= this.#processes.start('sh', [])
-    const starting = this.#shell
-    const shell = await starting.catch((error: unknown) => {
-      this.#shell = undefined
-      throw error
-    })
+    const { shell, starting } = await this.#living()
     const { stdin, stdout } = shell
     // Between calls it keeps nobody from ending.
     shell.hold?.(true)

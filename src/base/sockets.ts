@@ -1,7 +1,9 @@
 /** Plain sockets that others connect to and that are handed on: what a proxy without the kernel's help needs. */
+
 import { createSocket, type Socket as DatagramSocket } from 'node:dgram'
 import { type AddressInfo, connect, createServer, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { defined } from '#base/defined.ts'
 
 export type SocketAddress = { host: string; port: number }
 
@@ -75,7 +77,9 @@ export const nodeSockets: Sockets = {
       const socket = createSocket({
         ...{ type: typeOf(host), ipv6Only: host.includes(':'), recvBufferSize: datagramBufferBytes },
         // Whoever wrote to us has an address: looking it up would cost each datagram a turn of the event loop.
-        ...(isIP(host) ? { lookup: (address: string, _options: unknown, done: LookupDone) => done(null, address, isIP(address)) } : {}),
+        ...defined({
+          lookup: isIP(host) ? (address: string, _options: unknown, done: LookupDone) => done(null, address, isIP(address)) : undefined,
+        }),
       })
       socket.once('error', reject)
       socket.on('message', (message, from) => onMessage(message, { host: from.address, port: from.port }))
@@ -92,10 +96,13 @@ export const nodeSockets: Sockets = {
     let isConnected = false
     socket.on('error', onError)
     socket.on('message', (message) => onMessage(message))
-    socket.connect(port, host, () => {
+    // Called with what went wrong, too: there may be no way to that address.
+    const onConnect = (error?: Error) => {
+      if (error) return onError()
       isConnected = true
       for (const message of waiting.splice(0)) socket.send(message)
-    })
+    }
+    socket.connect(port, host, onConnect as () => void)
     return {
       get port() {
         return isConnected ? socket.address().port : 0
@@ -104,6 +111,18 @@ export const nodeSockets: Sockets = {
       close: () => closeQuietly(socket),
     }
   },
+}
+
+/** Takes connections at a socket that listens already, such as one of another network namespace. */
+export function acceptTcp(descriptor: number, onConnection: (connection: TcpConnection) => void): SocketListener {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const remote = { host: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0 }
+    onConnection({ stream: socket, remote, destroy: () => socket.destroy() })
+  })
+  // What goes wrong at a socket that listens is out of descriptors: who connects waits until there are some.
+  server.on('error', () => {})
+  server.listen({ fd: descriptor })
+  return { port: (server.address() as AddressInfo | null)?.port ?? 0, close: async () => void server.close(() => {}) }
 }
 
 type LookupDone = (error: NodeJS.ErrnoException | null, address: string, family: number) => void

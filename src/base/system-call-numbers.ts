@@ -55,6 +55,15 @@ const table =
 
 /** Undefined where the machine's kind of processor has no such call. */
 export function systemCallNumbers(processor: 'amd64' | 'arm64'): ReadonlyMap<string, number> {
+  const known = found.get(processor) ?? readNumbers(processor)
+  found.set(processor, known)
+  return known
+}
+
+/** Every start of a container asks for them. */
+const found = new Map<string, ReadonlyMap<string, number>>()
+
+function readNumbers(processor: 'amd64' | 'arm64'): ReadonlyMap<string, number> {
   const at = processor === 'amd64' ? 1 : 2
   const entries = table.split(' ').map((row) => row.split(':'))
   return new Map(entries.flatMap((row) => (row[at] === undefined ? [] : [[row[0] ?? '', Number(row[at])] as const])))

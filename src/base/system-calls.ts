@@ -83,6 +83,37 @@ function withoutWarning<T>(load: () => T): T {
   }
 }
 
+type Allocator = { trim?: Native | undefined; tune?: ((parameter: number, value: number) => number) | undefined }
+
+let allocator: Allocator | undefined
+
+/** Empty where the C library is another one than GNU's. */
+function allocatorOf(): Allocator {
+  if (allocator !== undefined) return allocator
+  try {
+    const { ffi } = load()
+    const names = { malloc_trim: { return: 'int32', arguments: ['uint64'] }, mallopt: { return: 'int32', arguments: ['int32', 'int32'] } }
+    const { functions } = withoutWarning(() => ffi.dlopen(null, names))
+    allocator = { trim: functions['malloc_trim'], tune: functions['mallopt'] as unknown as Allocator['tune'] }
+  } catch {
+    allocator = {}
+  }
+  return allocator
+}
+
+/** The C library hands memory back to the machine that was freed and that it keeps; where it is another library, nothing happens. */
+export function trimAllocator(): void {
+  allocatorOf().trim?.(0n)
+}
+
+/** `M_ARENA_MAX` of GNU's C library. */
+const mostArenas = -8
+
+/** Threads that take memory in turn do not need a store of it each: those that have none yet share two. */
+export function shareAllocator(): void {
+  allocatorOf().tune?.(mostArenas, 2)
+}
+
 /** Why there are no system calls here; undefined where there are. */
 export function whyNoSystemCalls(): string | undefined {
   try {

@@ -12,8 +12,11 @@ export type Terminal = {
   readAll(): Promise<Uint8Array>
   /** The standard input as it comes; keys one by one in raw mode. */
   input(): AsyncIterable<Uint8Array>
-  /** Keys are no longer shown nor gathered to lines. Does nothing where the input is no terminal. */
-  setRawMode(isRaw: boolean): void
+  /**
+   * Keys are no longer shown nor gathered to lines; where it is transparent, line breaks of the output are not changed, either. Does
+   * nothing where the input is no terminal.
+   */
+  setRawMode(isRaw: boolean, options?: { isTransparent?: boolean }): void
   onResize(callback: () => void): Disposable
   onInterrupt(callback: () => void): void
   /** Runs a program that talks to the user itself: an editor, a pager. Returns its exit code; throws where it cannot be started. */
@@ -45,8 +48,10 @@ export const thisTerminal: Terminal = {
     return Buffer.concat(pieces)
   },
   input: () => process.stdin as AsyncIterable<Uint8Array>,
-  setRawMode(isRaw) {
+  setRawMode(isRaw, { isTransparent = false } = {}) {
     if (process.stdin.isTTY) process.stdin.setRawMode(isRaw)
+    // Node leaves line breaks of the output as they are for programs of its own; whoever runs elsewhere makes its own.
+    if (process.stdin.isTTY && isRaw && isTransparent) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] })
     if (!isRaw) process.stdin.unref()
   },
   onResize(callback) {
@@ -64,7 +69,9 @@ export const thisTerminal: Terminal = {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
       // The reader of the pipe has gone: nobody wants the rest.
       if (error.code === 'EPIPE') process.exit(141)
-      throw error
+      // A disk that is full, for one: what was to be read there is not whole.
+      process.stderr.write(`error: write /dev/stdout: ${error.code === 'ENOSPC' ? 'no space left on device' : error.message}\n`)
+      process.exit(1)
     })
   },
   hand(command, args, environment) {
@@ -72,4 +79,25 @@ export const thisTerminal: Terminal = {
     if (error !== undefined) throw error
     return status ?? 1
   },
+}
+
+/** What a user, the system or a terminal that is closed ends a program with. */
+export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+/** On the signal the process ends: with this exit code, or as if nobody had listened for it. */
+export function endOn(signal: EndingSignal, how: number | 'by the signal'): void {
+  process.on(signal, () => {
+    if (typeof how === 'number') process.exit(how)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
+
+/** Resolves when all that was written has left the process: what a slow reader of a pipe has not taken is lost at its end otherwise. */
+export async function flushOutput(): Promise<void> {
+  await Promise.all(
+    [process.stdout, process.stderr].map((stream) =>
+      stream.destroyed ? undefined : new Promise<void>((resolve) => void stream.write('', () => resolve())),
+    ),
+  )
 }

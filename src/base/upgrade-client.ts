@@ -4,8 +4,10 @@ import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgent } from '
 import { Agent, request as secureRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { defined } from '#base/defined.ts'
+import { endGently } from '#base/end-gently.ts'
 import { type HttpClientOptions, tlsOptions } from '#base/http-client.ts'
 import { plainHttp } from '#base/plain-http.ts'
+import { tunnelAgent } from '#base/proxy-tunnel.ts'
 
 export type PassedRequest = {
   url: string
@@ -39,6 +41,9 @@ const connectLimitMs = 30_000
 export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClient {
   const secureAgent = new Agent({ keepAlive: true, ...tlsOptions(options) })
   const plainAgent: PlainAgent = new plainHttp.Agent({ keepAlive: true })
+  const { proxyUrl } = options
+  const tunnel = (isSecure: boolean) =>
+    proxyUrl === undefined ? undefined : tunnelAgent(proxyUrl, isSecure, isSecure ? tlsOptions(options) : {})
   return {
     send({ url, method, headers, body, signal }) {
       const isSecure = url.startsWith('https:')
@@ -47,11 +52,11 @@ export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClien
         method,
         headers,
         ...(isUpgrade
-          ? { agent: false as const, ...(isSecure ? tlsOptions(options) : {}) }
+          ? { agent: tunnel(isSecure) ?? (false as const), ...(isSecure ? tlsOptions(options) : {}) }
           : { agent: isSecure ? secureAgent : plainAgent }),
-        ...defined({ signal }),
+        ...defined({ signal, socketPath: options.socketPath }),
       }
-      return new Promise((resolve, reject) => {
+      const send = (resolve: (answer: PassedAnswer) => void, reject: (error: Error) => void): void => {
         const outgoing = (isSecure ? secureRequest : plainHttp.request)(new URL(url), request)
         outgoing.on('socket', (socket) => {
           socket.setNoDelay(true)
@@ -66,10 +71,17 @@ export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClien
           socket.on('error', () => {})
           resolve({ ...answerOf(incoming), upgraded: { socket, head } })
         })
-        outgoing.on('error', reject)
+        outgoing.on('error', (error: NodeJS.ErrnoException) => {
+          // The other server may have closed a kept connection while we sent: as Go's clients, we ask once more on another one.
+          const wasClosed = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+          const mayRepeat = body === undefined && (method === 'GET' || method === 'HEAD') && !signal?.aborted
+          if (wasClosed && mayRepeat) send(resolve, reject)
+          else reject(error)
+        })
         if (body === undefined) outgoing.end()
         else void pour(body, outgoing)
-      })
+      }
+      return new Promise(send)
     },
     [Symbol.dispose]() {
       secureAgent.destroy()
@@ -120,7 +132,7 @@ export function splice(left: { socket: Duplex; head: Buffer }, right: { socket: 
 function join(from: Duplex, to: Duplex): void {
   from.pipe(to, { end: false })
   const end = () => {
-    if (!to.writableEnded) to.end(() => to.destroy())
+    if (!to.writableEnded) endGently(to)
   }
   from.on('error', end)
   from.on('end', end)

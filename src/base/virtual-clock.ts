@@ -1,6 +1,10 @@
 import { type Clock, sleepOn, type Timer, timerOf } from '#base/clock.ts'
 import { Heap } from '#base/heap.ts'
 
+/** Of `during`. */
+const stepMs = 10
+const mostRatio = 40
+
 type Entry = { dueMs: number; order: number; callback: (() => void) | undefined; periodMs: number | undefined }
 
 /**
@@ -60,7 +64,8 @@ export class VirtualClock implements Clock {
       if (next === undefined || next.dueMs > endMs) break
       await this.#fireNext()
     }
-    this.#nowMs = endMs
+    // Somebody else may have let more time pass meanwhile.
+    this.#nowMs = Math.max(this.#nowMs, endMs)
   }
 
   /** Fires timers until `condition` holds; throws when none is left, or when `limitMs` of virtual time have passed. */
@@ -75,14 +80,21 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Lets time pass until the promise is settled: for work that also waits for files and sockets, which take time of the other kind. */
+  /**
+   * Lets time pass until the promise is settled: for work that also waits for files and sockets, which take time of the other kind.
+   * It passes no more than `mostRatio` times as fast as on the machine: a slow disk shall not let certificates and leases expire.
+   */
   async during<T>(work: Promise<T>): Promise<T> {
     let isSettled = false
     const note = () => {
       isSettled = true
     }
     work.then(note, note)
-    while (!isSettled) await this.advance(10)
+    while (!isSettled) {
+      const beganMs = performance.now()
+      await this.advance(stepMs)
+      while (!isSettled && performance.now() - beganMs < stepMs / mostRatio) await settle()
+    }
     return work
   }
 

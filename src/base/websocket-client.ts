@@ -1,5 +1,6 @@
 /** The client's end of a WebSocket. */
 import { type HttpClientOptions, tlsOptions } from '#base/http-client.ts'
+import { tunnelAgent } from '#base/proxy-tunnel.ts'
 
 export type WebSocketClient = {
   /** What the server chose among the offered ones. */
@@ -25,6 +26,11 @@ export class NoWebSocket extends Error {
   }
 }
 
+function agentOf(url: string, options: HttpClientOptions) {
+  const { proxyUrl } = options
+  return proxyUrl === undefined ? {} : { agent: tunnelAgent(proxyUrl, url.startsWith('https:'), tlsOptions(options)) }
+}
+
 export async function openWebSocket(
   url: string,
   protocols: readonly string[],
@@ -32,7 +38,25 @@ export async function openWebSocket(
   options: HttpClientOptions,
 ): Promise<WebSocketClient> {
   const { WebSocket } = await import('ws')
-  const socket = new WebSocket(url.replace(/^http/, 'ws'), [...protocols], { headers, perMessageDeflate: false, ...tlsOptions(options) })
+  const socket = new WebSocket(url.replace(/^http/, 'ws'), [...protocols], {
+    headers,
+    perMessageDeflate: false,
+    ...tlsOptions(options),
+    ...agentOf(url, options),
+  })
+  // A quick server's first words, and its last, come with its answer: before anybody can listen.
+  let onMessage: ((data: Uint8Array) => void) | undefined
+  let onClose: ((code: number, reason: string) => void) | undefined
+  const early: Uint8Array[] = []
+  let closed: [code: number, reason: string] | undefined
+  socket.on('message', (data: Buffer) => {
+    if (onMessage === undefined) early.push(data)
+    else onMessage(data)
+  })
+  socket.once('close', (code, reason) => {
+    closed = [code, String(reason)]
+    onClose?.(...closed)
+  })
   return new Promise((resolve, reject) => {
     socket.on('error', reject)
     socket.on('unexpected-response', (_request, response) => {
@@ -45,8 +69,14 @@ export async function openWebSocket(
     socket.on('open', () =>
       resolve({
         protocol: socket.protocol,
-        onMessage: (callback) => void socket.on('message', (data: Buffer) => callback(data)),
-        onClose: (callback) => void socket.once('close', (code, reason) => callback(code, String(reason))),
+        onMessage(callback) {
+          onMessage = callback
+          for (const data of early.splice(0)) callback(data)
+        },
+        onClose(callback) {
+          onClose = callback
+          if (closed !== undefined) callback(...closed)
+        },
         send: (data) => new Promise((sent, failed) => socket.send(data, (error) => (error ? failed(error) : sent()))),
         close: () => socket.close(),
       }),

@@ -1,4 +1,5 @@
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
+import { CredentialError } from '#client/kubeconfig/exec-plugin.ts'
 
 /** What ends a command: its message is printed as `error: …`. */
 export class CliError extends Error {
@@ -101,6 +102,7 @@ function standardText(error: unknown): string | undefined {
     if (reason === 'Unauthorized') return `error: You must be logged in to the server (${error.message})`
     return reason ? `Error from server (${reason}): ${error.message}` : `Error from server: ${error.message}`
   }
+  if (error instanceof CredentialError) return `Unable to connect to the server: ${error.message}`
   if (error instanceof ConnectionError) {
     if (error.isRefused) return `The connection to the server ${error.host} was refused - did you specify the right host or port?`
     return `Unable to connect to the server: ${error.message}`
@@ -126,7 +128,24 @@ function messageOfConnection(code: string | undefined, message: string, host: st
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${host.replace(/:\d+$/, '')}: no such host`
   if (code === 'SELF_SIGNED_CERT_IN_CHAIN' || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' || code === 'DEPTH_ZERO_SELF_SIGNED_CERT')
     return 'tls: failed to verify certificate: x509: certificate signed by unknown authority'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `tls: failed to verify certificate: x509: ${otherNames(message)}`
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid'
   return message
+}
+
+/** Node's sentence about a certificate for others, in Go's words. */
+function otherNames(message: string): string {
+  const [, ip, dns, names = ''] =
+    /(?:IP: (\S+)|Host: (\S+?)\.?) is not (?:in )?(?:the )?cert's (?:altnames|list): ?(.*)$/.exec(message) ?? []
+  const wanted = ip ?? dns
+  if (wanted === undefined) return message
+  const valid = [...names.matchAll(ip === undefined ? /DNS:([^,]+)/g : /IP Address:([^,]+)/g)].map(([, name = '']) => name.trim())
+  if (valid.length === 0)
+    return ip === undefined
+      ? `certificate is not valid for any names, but wanted to match ${wanted}`
+      : `cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`
+  return `certificate is valid for ${valid.join(', ')}, not ${wanted}`
 }
 
 function invalidText({ status, message }: ApiError): string {

@@ -16,6 +16,8 @@ export type Host = {
   /** Aborted when the user wants the command to end (Ctrl-C). */
   interrupted: AbortSignal
   http(options: HttpClientOptions): HttpClient
+  /** People, not scripts, are at the other end: tables have colours and are redrawn, where the output is a terminal. */
+  isForPeople?: boolean
   /** Standard output and error. */
   write(text: string | Uint8Array): void
   complain(text: string): void

@@ -1,7 +1,8 @@
 /** The user's preferences: aliases of commands and other defaults of their flags, in `~/.kube/kuberc`. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { readYamlValues } from '#api/codec/yaml-reader.ts'
-import { CliError } from './cli-error.ts'
+import { CredentialError } from '#client/kubeconfig/exec-plugin.ts'
+import { PlainError } from './cli-error.ts'
 import { findCommand, flagsOf } from './flags/parse-command-line.ts'
 import type { Host } from './host.ts'
 
@@ -14,18 +15,61 @@ type Preferences = {
   aliases?: { name: string; command: string; prependArgs?: string[]; appendArgs?: string[]; options?: Option[]; flags?: Option[] }[]
 }
 
+/** Which programs may be run to get credentials. */
+export type PluginPolicy = { credentialPluginPolicy?: string; credentialPluginAllowlist?: { name?: string; command?: string }[] }
+
+/** Throws where the user's preferences do not let this program be run for credentials. */
+export async function checkCredentialPlugin(command: string, args: readonly string[], host: Host): Promise<void> {
+  const path = kubercPath(args, host)
+  const text = path === undefined ? undefined : await host.files.readTextIfPresent(path)
+  if (text === undefined) return
+  const { credentialPluginPolicy: policy = '', credentialPluginAllowlist: list } = (preferencesIn(text) ?? {}) as PluginPolicy
+  const fail = (why: string): never => {
+    throw new CredentialError(why)
+  }
+  // A mistake in what is to keep programs from running must not let them run.
+  if (['', 'AllowAll', 'DenyAll'].includes(policy)) {
+    const said = JSON.stringify(policy)
+    if (list) fail(`misconfigured credential plugin allowlist: plugin policy is ${said} but allowlist is non-nil`)
+    if (policy === 'DenyAll') fail(`plugin ${JSON.stringify(command)} not allowed: policy set to ${said}`)
+    return
+  }
+  if (policy !== 'Allowlist') fail(`unknown plugin policy: ${JSON.stringify(policy)}`)
+  const allowed = (list ?? fail('credential plugin policy set to "Allowlist", but allowlist is unspecified')).map(
+    ({ name = '', command: entry = name }) => entry,
+  )
+  if (allowed.length === 0) fail('credential plugin policy set to "Allowlist", but allowlist is empty; use "DenyAll" policy instead')
+  const empty = allowed.indexOf('')
+  if (empty >= 0) fail(`misconfigured credential plugin allowlist: empty allowlist entry #${empty + 1}`)
+  const found = await onPath(command, host)
+  for (const entry of allowed)
+    if (entry === command || entry === found || (basename(entry) === basename(command) && (await onPath(entry, host)) === found)) return
+  fail(`plugin path ${JSON.stringify(found)} is not permitted by the credential plugin allowlist`)
+}
+
+async function onPath(command: string, { environment, files }: Host): Promise<string> {
+  if (command.includes('/')) return command
+  for (const directory of (environment['PATH'] ?? '').split(':'))
+    if (directory !== '' && (await files.statTarget(join(directory, command)))?.kind === 'file') return join(directory, command)
+  return command
+}
+
+const preferencesIn = (text: string): Preferences | undefined =>
+  readYamlValues(text)
+    .map(({ value }) => value as Preferences)
+    .find(({ kind }) => kind === 'Preference')
+
 /** The arguments that these stand for. */
 export async function applyKuberc(args: readonly string[], host: Host): Promise<readonly string[]> {
   const path = kubercPath(args, host)
   if (path === undefined) return args
   const text = await host.files.readTextIfPresent(path)
   if (text === undefined) {
-    if (isExplicit(args, host)) throw new CliError(`error occurred while applying preferences open ${path}: no such file or directory`)
+    if (isExplicit(args, host))
+      throw new PlainError(`error occurred while applying preferences kuberc error kuberc: open ${path}: no such file or directory`)
     return args
   }
-  const preferences = readYamlValues(text)
-    .map(({ value }) => value as Preferences)
-    .find(({ kind }) => kind === 'Preference')
+  const preferences = preferencesIn(text)
   return preferences === undefined ? args : withDefaults(withAlias(args, preferences), preferences)
 }
 

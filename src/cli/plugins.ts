@@ -10,8 +10,7 @@ export async function runPlugin(args: readonly string[], host: Host): Promise<nu
     if (arg.startsWith('-')) break
     words.push(arg.replaceAll('-', '_'))
   }
-  if (words.length === 0 && args.some((arg) => !arg.startsWith('-')) && !args.some((arg) => arg === '--help' || arg === '-h'))
-    throw new PlainError(`Error: flags cannot be placed before plugin name: ${args[0]}`)
+  if (words.length === 0) throw new PlainError(`Error: flags cannot be placed before plugin name: ${args[0]}`)
   for (let count = words.length; count > 0; count--) {
     const path = await findProgram(`kubectl-${words.slice(0, count).join('-')}`, host)
     if (path !== undefined) return host.terminal.hand(path, args.slice(count))

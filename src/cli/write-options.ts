@@ -31,7 +31,7 @@ export function dryRunOf({ flags, host }: Call): DryRun {
 export const dryRunSuffix = (dryRun: DryRun): string =>
   dryRun === 'client' ? ' (dry run)' : dryRun === 'server' ? ' (server dry run)' : ''
 
-export function fieldValidationOf({ flags }: Call): string {
+function fieldValidationOf({ flags }: Call): string {
   const text = flags.text('validate')
   switch (text) {
     case 'strict':
@@ -83,10 +83,13 @@ export function withTypedLastApplied<T extends { metadata?: { annotations?: Reco
 
 const escapedChar = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-export function lastAppliedText(object: { metadata?: { annotations?: Record<string, string> } }): string {
+const lastAppliedText = (object: { metadata?: { annotations?: Record<string, string> } }): string =>
+  `${goJson(withoutLastApplied(object))}\n`
+
+/** There are annotations afterwards, if only none: an object without would lose those that others have set. */
+export function withoutLastApplied<T extends { metadata?: { annotations?: Record<string, string> } }>(object: T): T {
   const { [lastAppliedName]: _own, ...annotations } = object.metadata?.annotations ?? {}
-  const plain = { ...object, metadata: { ...object.metadata, annotations } }
-  return `${goJson(plain)}\n`
+  return { ...object, metadata: { ...object.metadata, annotations } }
 }
 
 export const lastAppliedOf = (object: { metadata?: { annotations?: Record<string, string> } }): string | undefined =>
@@ -106,3 +109,25 @@ function sortedDeep(value: unknown): unknown {
 }
 
 export { lastAppliedName }
+
+export type Cascade = 'Background' | 'Foreground' | 'Orphan'
+
+/** What becomes of an object's dependents; flags that were booleans once are told of. */
+export function cascadeOf(text: string, complain: (line: string) => void): Cascade {
+  switch (text) {
+    case 'background':
+      return 'Background'
+    case 'foreground':
+      return 'Foreground'
+    case 'orphan':
+      return 'Orphan'
+    case 'true':
+      complain('warning: --cascade=true is deprecated (boolean value) and can be replaced with --cascade=background.\n')
+      return 'Background'
+    case 'false':
+      complain('warning: --cascade=false is deprecated (boolean value) and can be replaced with --cascade=orphan.\n')
+      return 'Orphan'
+    default:
+      throw new CliError(`invalid cascade value (${text}). Must be "background", "foreground", or "orphan"`)
+  }
+}

@@ -1,7 +1,9 @@
 /** What answers of a server mean. */
+
 import { genericServerResponse } from '#api/meta/server-response.ts'
 import { StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { TransportResponse } from '#client/transport.ts'
 
 export type Question = { method: string; group: string; plural: string; name: string }
@@ -19,7 +21,7 @@ export async function refusalOf(response: TransportResponse, { method, group, pl
     name,
     message: text.trim().slice(0, 2048) || 'unknown',
     isUnexpected: true,
-    ...(retryAfter > 0 ? { retryAfterSeconds: retryAfter } : {}),
+    ...defined({ retryAfterSeconds: retryAfter > 0 ? retryAfter : undefined }),
   })
 }
 

@@ -1,6 +1,8 @@
 /** The API as functions: every verb, for every kind, over any transport. */
 
+import { jsonText } from '#api/codec/json-text.ts'
 import type { Kind } from '#api/kind.ts'
+import { deepCopy } from '#api/meta/deep-copy.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { isExpired } from '#api/meta/server-response.ts'
 import type { V1DeleteOptions, V1Status } from '#api/meta/v1/types.gen.ts'
@@ -10,7 +12,7 @@ import { omitEmpty } from '#base/omit-empty.ts'
 import { refusalOf } from '#client/answers.ts'
 import { type QueryValues, requestTarget } from '#client/request-target.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
-import { type WatchEvent, watchEventBatches, watchEvents } from '#client/watch-events.ts'
+import { type WatchEvent, watchEventBatches, watchValueBatches } from '#client/watch-events.ts'
 
 /** Hears of every write that succeeded: what was asked, and the object or the Status that came back. */
 export type WriteListener = (
@@ -21,7 +23,16 @@ export type WriteListener = (
 
 export type ClientOptions = { transport: Transport; userAgent: string; onWritten?: WriteListener }
 
-export type WriteOptions = { fieldManager?: string; fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; dryRun?: boolean; subresource?: string }
+export type WriteOptions = {
+  fieldManager?: string
+  fieldValidation?: 'Strict' | 'Warn' | 'Ignore'
+  dryRun?: boolean
+  subresource?: string
+  /** The answer is looked at, if at all, and stays as it is: a server in this process need not copy it. */
+  onlyReadsAnswer?: boolean
+  /** Nobody waits for it: a server in this process does everything else first. */
+  goesLast?: boolean
+}
 export type ListOptions = {
   namespace?: string
   labelSelector?: string
@@ -85,13 +96,14 @@ export class Client {
     const { subresource = '' } = options
     const name = subresource === '' ? '' : (object.metadata?.name ?? '')
     const place = { namespace: object.metadata?.namespace ?? '', name, subresource }
-    return this.#ask<T>('POST', kind, place, writeQuery(options), typed(kind, object))
+    return this.#ask<T>('POST', kind, place, writeQuery(options), typed(kind, object), options)
   }
 
   /** The object's resourceVersion, if it has one, must be the current one. */
   update<T extends KubernetesObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const { namespace = '', name = '' } = object.metadata ?? {}
-    return this.#ask<T>('PUT', kind, { namespace, name, ...subresourceOf(options) }, writeQuery(options), typed(kind, object))
+    const place = { namespace, name, ...subresourceOf(options) }
+    return this.#ask<T>('PUT', kind, place, writeQuery(options), typed(kind, object), options)
   }
 
   updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
@@ -104,7 +116,8 @@ export class Client {
     patch: object,
     { type = 'strategic', ...options }: WriteOptions & { type?: PatchType } = {},
   ): Promise<T> {
-    return this.#ask<T>('PATCH', kind, { namespace, name, ...subresourceOf(options) }, writeQuery(options), patch, patchTypes[type])
+    const place = { namespace, name, ...subresourceOf(options) }
+    return this.#ask<T>('PATCH', kind, place, writeQuery(options), patch, { ...options, contentType: patchTypes[type] })
   }
 
   /** Server-side apply: `object` holds the fields that `fieldManager` wants to own, and nothing else. */
@@ -116,8 +129,8 @@ export class Client {
     const applied = object as KubernetesObject
     const { namespace = '', name = '' } = applied.metadata ?? {}
     const query = { ...writeQuery(options), force }
-    const type = 'application/apply-patch+yaml'
-    return this.#ask<T>('PATCH', kind, { namespace, name, ...subresourceOf(options) }, query, typed(kind, applied), type)
+    const place = { namespace, name, ...subresourceOf(options) }
+    return this.#ask<T>('PATCH', kind, place, query, typed(kind, applied), { ...options, contentType: 'application/apply-patch+yaml' })
   }
 
   delete<T extends KubernetesObject>(
@@ -168,18 +181,20 @@ export class Client {
     kind: Kind<T>,
     { namespace = '', signal, ...query }: WatchOptions,
   ): AsyncGenerator<WatchEvent<T>> {
-    yield* watchEvents<T>(await this.#watched(kind, { namespace, signal, ...query }))
+    for await (const batch of this.watchBatches<T>(kind, { namespace, signal, ...query })) yield* batch
   }
 
-  /** The same, with events that arrive together given together: for those who follow many. */
-  async *watchBatches<T extends KubernetesObject>(kind: Kind<T>, options: WatchOptions): AsyncGenerator<WatchEvent<T>[]> {
-    yield* watchEventBatches<T>(await this.#watched(kind, options))
-  }
-
-  async #watched(kind: Kind, { namespace = '', signal, ...query }: WatchOptions): Promise<AsyncIterable<Uint8Array>> {
+  /**
+   * The same, with events that arrive together given together: for those who follow many. Objects may be shared with a server in this
+   * process, and stay as they are.
+   */
+  async *watchBatches<T extends KubernetesObject>(
+    kind: Kind<T>,
+    { namespace = '', signal, ...query }: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>[]> {
     const target = requestTarget(kind, { namespace }, { watch: true, ...query })
     const response = await this.#send({ method: 'GET', target, headers: this.#headers(), signal }, kind, '')
-    return response.chunks()
+    yield* response.values === undefined ? watchEventBatches<T>(response.chunks()) : watchValueBatches<T>(response.values())
   }
 
   /** A subresource that takes or answers another kind than its parent: scale, eviction, binding, token. */
@@ -212,23 +227,26 @@ export class Client {
     place: { namespace?: string; name?: string; subresource?: string },
     query: QueryValues = {},
     body?: object,
-    contentType = 'application/json',
+    { contentType = 'application/json', onlyReadsAnswer = false, goesLast = false }: AskOptions = {},
   ): Promise<T> {
     const headers = this.#headers()
     if (body !== undefined) headers['content-type'] = contentType
     const target = requestTarget(kind, place, query)
-    const response = await this.#send(
-      { method, target, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
-      kind,
-      place.name ?? '',
-    )
-    const answer = JSON.parse(await response.text()) as T
+    const request = { method, target, headers, ...this.#content(body) }
+    const response = await this.#send(goesLast ? { ...request, goesLast } : request, kind, place.name ?? '')
+    const shared = response.value?.()
+    const answer = (shared === undefined ? JSON.parse(await response.text()) : onlyReadsAnswer ? shared : deepCopy(shared)) as T
     if (method !== 'GET' && this.#onWritten !== undefined) {
       const { namespace = '', name = '' } = place
       const uid = (body as V1DeleteOptions | undefined)?.preconditions?.uid
       this.#onWritten(kind, answer as KubernetesObject, { method, namespace, name, ...defined({ uid }) })
     }
     return answer
+  }
+
+  #content(body: object | undefined): Pick<TransportRequest, 'body' | 'value'> {
+    if (body === undefined) return {}
+    return this.#transport.takesValues ? { value: body } : { body: jsonText(body) }
   }
 
   async #send(request: TransportRequest, { group, plural }: { group: string; plural: string }, name: string): Promise<TransportResponse> {
@@ -241,6 +259,8 @@ export class Client {
     return { accept: 'application/json', 'user-agent': this.#userAgent }
   }
 }
+
+type AskOptions = Pick<WriteOptions, 'onlyReadsAnswer' | 'goesLast'> & { contentType?: string }
 
 const noKind = { group: '', plural: '' }
 
@@ -262,7 +282,7 @@ function writeQuery({ fieldManager, fieldValidation, dryRun }: WriteOptions): Qu
 }
 
 function deleteOptions({ uid, resourceVersion, ...options }: DeleteOptions): V1DeleteOptions {
-  const preconditions = { ...defined({ uid, resourceVersion }) }
+  const preconditions = defined({ uid, resourceVersion })
   return {
     kind: 'DeleteOptions',
     apiVersion: 'v1',

@@ -1,4 +1,5 @@
 /** Configuration files of components: KubeletConfiguration, KubeProxyConfiguration. */
+import { jsYaml } from '#api/codec/js-yaml.ts'
 
 export type ComponentConfigurationOptions<T> = {
   readonly kind: string
@@ -16,7 +17,7 @@ export async function readComponentConfiguration<T extends object>(
   path: string,
   { kind, apiVersion, defaults, ignoredFields, wholeMaps = [] }: ComponentConfigurationOptions<T>,
 ): Promise<{ configuration: T; ignored: string[] }> {
-  const { load } = await import('js-yaml')
+  const { load } = jsYaml()
   const document = load(text)
   if (!isMap(document)) throw new Error(`${path}: the document is not a map`)
   const { kind: foundKind, apiVersion: foundVersion, ...given } = document

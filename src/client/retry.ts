@@ -1,7 +1,7 @@
 /** Trying again, and waiting for what others do. */
 
 import type { Kind } from '#api/kind.ts'
-import { isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isConflict } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
@@ -35,10 +35,7 @@ export async function waitFor<T extends KubernetesObject>(
   try {
     for (;;) {
       over.throwIfAborted()
-      const object = await client.get(kind, namespace, name).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined
-        throw error
-      })
+      const object = await client.get(kind, namespace, name).catch(ignoreNotFound)
       if (holds(object)) return object
       const resourceVersion = object?.metadata?.resourceVersion
       const events = client.watch(kind, {

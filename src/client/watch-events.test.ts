@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StatusError } from '#api/meta/status-error.ts'
 import { seededRandom } from '#base/random.ts'
-import { type WatchEvent, watchEventBatches, watchEvents } from '#client/watch-events.ts'
+import { type WatchEvent, watchEventBatches, watchValueBatches } from '#client/watch-events.ts'
 
 const line = (name: string, type = 'ADDED') => `${JSON.stringify({ type, object: { metadata: { name } } })}\n`
 const names = ['ä', '日本', 'plain', '🦆🦆', 'x'.repeat(3000)]
@@ -13,6 +13,10 @@ async function* pieces(bytes: Uint8Array, sizes: () => number): AsyncGenerator<U
     yield bytes.subarray(at, at + size)
     at += size
   }
+}
+
+async function* watchEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<{ metadata?: { name?: string } }>> {
+  for await (const batch of watchEventBatches<{ metadata?: { name?: string } }>(chunks)) yield* batch
 }
 
 async function collect(events: AsyncIterable<WatchEvent<{ metadata?: { name?: string } }>>): Promise<string[]> {
@@ -49,4 +53,21 @@ test('an error comes after the events before it, and ends the watch; half an eve
   )
   assert.deepEqual(seen, ['a'])
   assert.deepEqual(await collect(watchEvents(pieces(Buffer.from(`${line('a')}{"type":"ADD`), () => 7))), ['a'])
+})
+
+test('events that come as values are given as they are, up to an error', async () => {
+  const status = { kind: 'Status', reason: 'Expired', code: 410, message: 'too old' }
+  const first = { type: 'ADDED', object: { metadata: { name: 'a' } } }
+  async function* values() {
+    yield [first, { type: 'ERROR', object: status }]
+  }
+  const seen: unknown[] = []
+  await assert.rejects(
+    async () => {
+      for await (const batch of watchValueBatches(values())) seen.push(...batch)
+    },
+    (error: unknown) => error instanceof StatusError && error.code === 410,
+  )
+  assert.equal(seen.length, 1)
+  assert.equal(seen[0], first)
 })

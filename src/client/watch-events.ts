@@ -23,23 +23,29 @@ export async function* watchEventBatches<T extends KubernetesObject>(chunks: Asy
     const whole = chunk.subarray(0, end)
     const bytes = open.length === 0 ? whole : Buffer.concat([...open, whole])
     open = end === chunk.length ? [] : [chunk.subarray(end)]
-    const batch: WatchEvent<T>[] = []
-    let refused: StatusError | undefined
-    for (const event of eventsIn<T>(textOf(bytes))) {
-      if (event.type === 'ERROR') {
-        refused = new StatusError(event.object)
-        break
-      }
-      batch.push(event)
-    }
-    if (batch.length > 0) yield batch
-    if (refused !== undefined) throw refused
+    yield* untilRefused(eventsIn<T>(textOf(bytes)))
   }
 }
 
-/** One at a time. */
-export async function* watchEvents<T extends KubernetesObject>(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>> {
-  for await (const batch of watchEventBatches<T>(chunks)) yield* batch
+/** As `watchEventBatches`, of events that came as values. */
+export async function* watchValueBatches<T extends KubernetesObject>(
+  batches: AsyncIterable<readonly unknown[]>,
+): AsyncGenerator<WatchEvent<T>[]> {
+  for await (const batch of batches) yield* untilRefused(batch as WireEvent<T>[])
+}
+
+function* untilRefused<T>(events: Iterable<WireEvent<T>>): Generator<WatchEvent<T>[]> {
+  const batch: WatchEvent<T>[] = []
+  let refused: StatusError | undefined
+  for (const event of events) {
+    if (event.type === 'ERROR') {
+      refused = new StatusError(event.object)
+      break
+    }
+    batch.push(event)
+  }
+  if (batch.length > 0) yield batch
+  if (refused !== undefined) throw refused
 }
 
 function* eventsIn<T>(text: string): Generator<WireEvent<T>> {

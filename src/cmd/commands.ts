@@ -36,8 +36,13 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'certs',
-    summary: "show or renew a cluster's certificates",
+    summary: "show, renew or issue a cluster's certificates",
     load: async () => (await import('#cmd/certs/command.ts')).certsCommand,
+  },
+  {
+    name: 'secrets',
+    summary: 'show how secrets are encrypted on disk, begin with it, or replace the key',
+    load: async () => (await import('#cmd/secrets/command.ts')).secretsCommand,
   },
   {
     name: 'snapshot',
@@ -58,6 +63,11 @@ export const commands: readonly CommandEntry[] = [
     name: 'join',
     summary: 'be a node of a cluster on another machine',
     load: async () => (await import('#cmd/join/command.ts')).joinCommand,
+  },
+  {
+    name: 'upgrade',
+    summary: 'bring a cluster to the version of this program, machine by machine',
+    load: async () => (await import('#cmd/upgrade/command.ts')).upgradeCommand,
   },
   {
     name: 'reset',
@@ -90,9 +100,34 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/controller-manager/command.ts')).controllerManagerCommand,
   },
   {
+    name: 'cloud-controller-manager',
+    summary: 'run the controllers that ask a cloud for machines, load balancers and routes (cloud-controller-manager)',
+    load: async () => (await import('#cmd/cloud-controller-manager/command.ts')).cloudControllerManagerCommand,
+  },
+  {
     name: 'scheduler',
     summary: 'run the scheduler (kube-scheduler) against an API server',
     load: async () => (await import('#cmd/scheduler/command.ts')).schedulerCommand,
+  },
+  {
+    name: 'cluster-autoscaler',
+    summary: 'add and remove nodes as pods need them, against an API server',
+    load: async () => (await import('#cmd/cluster-autoscaler/command.ts')).clusterAutoscalerCommand,
+  },
+  {
+    name: 'descheduler',
+    summary: 'evict pods that would be better off elsewhere (descheduler)',
+    load: async () => (await import('#cmd/descheduler/command.ts')).deschedulerCommand,
+  },
+  {
+    name: 'cluster-proportional-autoscaler',
+    summary: "keep as many replicas as the cluster's nodes and cores ask for",
+    load: async () => (await import('#cmd/cluster-proportional-autoscaler/command.ts')).proportionalAutoscalerCommand,
+  },
+  {
+    name: 'addon-resizer',
+    summary: "give a deployment's container what the size of the cluster asks for (pod_nanny)",
+    load: async () => (await import('#cmd/addon-resizer/command.ts')).addonResizerCommand,
   },
   {
     name: 'kubelet',
@@ -115,9 +150,24 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('#cmd/dns/command.ts')).dnsCommand,
   },
   {
+    name: 'addons',
+    summary: 'serve what a cluster has beside its components: names, metrics, Ingress, addresses of load balancers',
+    load: async () => (await import('#cmd/addons/command.ts')).addonsCommand,
+  },
+  {
+    name: 'keystone-webhook',
+    summary: "check tokens with OpenStack's Keystone, as a webhook of an API server",
+    load: async () => (await import('#cmd/keystone-webhook/command.ts')).keystoneWebhookCommand,
+  },
+  {
     name: 'link',
     summary: 'install the names that people type (kube-apiserver, kubelet, …) as links to this program',
     load: async () => (await import('#cmd/link/command.ts')).linkCommand,
+  },
+  {
+    name: 'systemd',
+    summary: 'print or write a systemd unit that runs one of these commands as a service',
+    load: async () => (await import('#cmd/systemd/command.ts')).systemdCommand,
   },
   {
     name: 'explain',
@@ -138,6 +188,16 @@ export const commands: readonly CommandEntry[] = [
     name: 'kubectl',
     summary: 'talk to a cluster: every command of kubectl (short: tn get, tn apply, …)',
     load: async () => (await import('#cmd/kubectl-command.ts')).kubectlCommand,
+  },
+  {
+    name: 'config',
+    summary: 'print the settings in force, or all there are',
+    load: async () => (await import('#cmd/config/command.ts')).configCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'print what a shell needs to complete commands and flags',
+    load: async () => (await import('#cmd/help/completion-command.ts')).completionCommand,
   },
   { name: 'version', summary: 'print the version', load: async () => (await import('#cmd/version.ts')).versionCommand },
 ]

@@ -3,6 +3,7 @@ import { thisProcess } from '#base/machine.ts'
 import { applySettings, Command, hasSettings, withSwitchValues } from '#base/options.ts'
 import { commands } from '#cmd/commands.ts'
 import { withDashes } from '#cmd/component-names.ts'
+import { outsideTrouble } from '#cmd/outside-trouble.ts'
 import { readSettings } from '#cmd/read-settings.ts'
 import { versionText } from '#cmd/version.ts'
 
@@ -17,7 +18,9 @@ export async function runOwnCommand(argv: readonly string[]): Promise<void> {
 
   const asked = argv[2]
   let args = withDashes(argv)
+  let flags: Record<string, unknown> = {}
   program.hook('preAction', async (_, command) => {
+    flags = command.opts()
     const { config: path } = command.opts()
     if (typeof path === 'string' && hasSettings(command)) applySettings(command, await readSettings(path), path)
   })
@@ -33,7 +36,7 @@ export async function runOwnCommand(argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(args)
   } catch (error) {
-    thisProcess.complain(`typernetes: ${errorMessage(error)}`)
+    thisProcess.complain(`typernetes: ${outsideTrouble(error, flags) ?? errorMessage(error)}`)
     if (thisProcess.environment['TYPERNETES_DEBUG'] && error instanceof Error) thisProcess.complain(String(error.stack))
     thisProcess.exit(1)
   }

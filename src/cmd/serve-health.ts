@@ -1,6 +1,7 @@
 import { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import { issueIdentity, newAuthority } from '#apiserver/pki/authority.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { type HttpListener, listenHttp } from '#base/http-server.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
@@ -37,7 +38,7 @@ export function serveHealth({
   return listenHttp({
     host,
     port,
-    ...(options.tls === 'none' ? {} : { tls: options.tls ?? ownCertificate(options) }),
+    ...defined({ tls: options.tls === 'none' ? undefined : (options.tls ?? ownCertificate(options)) }),
     onExchange(exchange) {
       const [path = '', query = ''] = exchange.target.split('?')
       const [, probe = '', one = ''] = path.split('/')

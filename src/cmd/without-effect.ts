@@ -1,3 +1,4 @@
+import { gatesWithoutEffect } from '#api/meta/gates-without-effect.ts'
 import type { Logger } from '#base/log.ts'
 import { type Command, flagName, type OptionDeclaration, type OptionDeclarations } from '#base/options.ts'
 
@@ -17,4 +18,10 @@ export function flagsWithoutEffect(...lines: readonly string[]): OptionDeclarati
 export function sayWithoutEffect(command: Command, declarations: OptionDeclarations, logger: Logger): void {
   const given = Object.keys(declarations).filter((key) => command.getOptionValueSource(key) === 'cli')
   if (given.length > 0) logger.warn('flags without effect', { flags: given.map((key) => `--${flagName(key)}`) })
+}
+
+/** Says once which feature gates change nothing in a component that has these `effective` ones. */
+export function sayGatesWithoutEffect(given: readonly string[], effective: ReadonlySet<string>, logger: Logger): void {
+  const idle = gatesWithoutEffect(given, effective)
+  if (idle.length > 0) logger.warn('feature gates without effect', { featureGates: idle })
 }

@@ -27,7 +27,7 @@ test('nodes are told to keep what they read the longer the more of them there ar
   const shrink = async (to: number) => {
     while (count > to) await cluster.client.delete(Node, { name: `n${count--}` })
   }
-  const told = async () => {
+  const reported = async () => {
     await cluster.advance({ minutes: 5 })
     // Kubelets change their nodes all the time, and that is when they are looked at.
     for (const { metadata } of await cluster.list(Node))
@@ -36,13 +36,13 @@ test('nodes are told to keep what they read the longer the more of them there ar
     return [...new Set((await cluster.list(Node)).map(({ metadata }) => metadata.annotations?.['node.alpha.kubernetes.io/ttl']))]
   }
   await grow(100)
-  assert.deepEqual(await told(), ['0'])
+  assert.deepEqual(await reported(), ['0'])
   await grow(101)
-  assert.deepEqual(await told(), ['15'])
+  assert.deepEqual(await reported(), ['15'])
   await shrink(90)
-  assert.deepEqual(await told(), ['15'])
+  assert.deepEqual(await reported(), ['15'])
   await shrink(89)
-  assert.deepEqual(await told(), ['0'])
+  assert.deepEqual(await reported(), ['0'])
 })
 
 const token = (id: string, more: Record<string, string> = {}) => ({
@@ -211,6 +211,8 @@ test('where the API server does not serve what some look at, these controllers h
     'kube-apiserver-serving-clustertrustbundle-publisher-controller',
     'storageversion-garbage-collector-controller',
     'storage-version-migrator-controller',
+    'resourcepoolstatusrequest-controller',
+    'podgroup-protection-controller',
   ])
   assert.equal((await cluster.get(ConfigMap, 'default', 'kube-root-ca.crt')).data?.['ca.crt'], rootCa)
 })

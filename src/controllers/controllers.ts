@@ -1,13 +1,18 @@
+import { annotatedAddonResizer } from '#controllers/addon-resizer/addon-resizer.ts'
+import { admissionPolicyStatusController } from '#controllers/admission-policy-status/admission-policy-status-controller.ts'
 import { attachDetachController } from '#controllers/attach-detach/attach-detach-controller.ts'
 import { bootstrapSigner } from '#controllers/bootstrap-signer/bootstrap-signer.ts'
 import { csrApprovingController } from '#controllers/certificates/csr-approving-controller.ts'
 import { csrCleaner } from '#controllers/certificates/csr-cleaner.ts'
 import { csrSigningController } from '#controllers/certificates/csr-signing-controller.ts'
+import { annotatedProportionalAutoscalers } from '#controllers/cluster-proportional-autoscaler/cluster-proportional-autoscaler.ts'
 import { clusterTrustBundlePublisher } from '#controllers/cluster-trust-bundle/cluster-trust-bundle-publisher.ts'
 import { clusterRoleAggregationController } from '#controllers/clusterrole-aggregation/clusterrole-aggregation-controller.ts'
 import { cronJobController } from '#controllers/cronjob/cronjob-controller.ts'
 import { daemonSetController } from '#controllers/daemonset/daemonset-controller.ts'
 import { deploymentController } from '#controllers/deployment/deployment-controller.ts'
+import { configuredDescheduler } from '#controllers/descheduler/descheduler.ts'
+import { deviceTaintEvictionController } from '#controllers/device-taint-eviction/device-taint-eviction-controller.ts'
 import { disruptionController } from '#controllers/disruption/disruption-controller.ts'
 import { endpointsController } from '#controllers/endpoints/endpoints-controller.ts'
 import { endpointSliceController } from '#controllers/endpointslice/endpointslice-controller.ts'
@@ -24,8 +29,10 @@ import { persistentVolumeBinder } from '#controllers/persistent-volume-binder/pe
 import { persistentVolumeExpander } from '#controllers/persistent-volume-expander/persistent-volume-expander.ts'
 import { podCertificateRequestCleaner } from '#controllers/pod-certificate-request-cleaner/pod-certificate-request-cleaner.ts'
 import { podGarbageCollector } from '#controllers/pod-gc/pod-gc.ts'
+import { podGroupProtectionController } from '#controllers/podgroup-protection/podgroup-protection-controller.ts'
 import { replicaSetController } from '#controllers/replicaset/replicaset-controller.ts'
 import { replicationController } from '#controllers/replication/replication-controller.ts'
+import { resourcePoolStatusController } from '#controllers/resource-pool-status/resource-pool-status-controller.ts'
 import { resourceClaimController } from '#controllers/resourceclaim/resourceclaim-controller.ts'
 import { resourceQuotaController } from '#controllers/resourcequota/resourcequota-controller.ts'
 import { rootCaPublisher } from '#controllers/root-ca/root-ca-publisher.ts'
@@ -87,9 +94,16 @@ export const controllers: readonly Controller[] = [
   ephemeralVolumeController,
   selinuxWarningController,
   taintEvictionController,
+  deviceTaintEvictionController,
   storageVersionGc,
   storageVersionMigrator,
   legacyTokenCleaner,
   serviceCidrController,
   resourceClaimController,
+  resourcePoolStatusController,
+  podGroupProtectionController,
+  admissionPolicyStatusController,
+  annotatedAddonResizer,
+  annotatedProportionalAutoscalers,
+  configuredDescheduler,
 ]

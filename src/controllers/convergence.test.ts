@@ -7,7 +7,7 @@ import { ConfigMap, Namespace, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
-import { type FaultRates, faultyTransport } from '#testing/faulty-transport.ts'
+import { calm, type FaultRates, faultyTransport } from '#testing/faulty-transport.ts'
 
 const seeds = [1, 2, 3, 4, 5, 6]
 const namespace = 'storm'
@@ -59,7 +59,7 @@ for (const seed of seeds) {
     await cluster.startControllers()
     await cluster.advance({ seconds: 20 })
     // The storm passes; what it left behind must be put right.
-    Object.assign(rates, { fails: 0, losesAnswer: 0, repeats: 0, delays: 0, cutsWatch: 0 })
+    Object.assign(rates, calm)
     await cluster.advance({ minutes: 20 })
     // Amid a minute nothing of the schedule is on its way.
     await cluster.advance(90_000 - (cluster.clock.now() % 60_000))

@@ -1,22 +1,22 @@
 /** A real node: every part of the agent put together over a container runtime. */
 
 import type { X509Certificate } from 'node:crypto'
-import { Node, Service } from '#api/core/v1/kinds.gen.ts'
+import { Service } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
-import type { V1ContainerImage, V1Node } from '#api/core/v1/types.gen.ts'
-import { wholeValueOf } from '#api/meta/quantity.ts'
+import type { V1ContainerImage, V1NodeConfigStatus } from '#api/core/v1/types.gen.ts'
 import { findCgroups } from '#base/cgroup-files.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { nodeDialer } from '#base/dialer.ts'
 import { parseDurationMs } from '#base/duration.ts'
-import { type Files, hasCode } from '#base/files.ts'
+import type { Files } from '#base/files.ts'
 import { thisHost } from '#base/host.ts'
 import type { HttpClient } from '#base/http-client.ts'
-import type { TlsMaterial } from '#base/http-server.ts'
+import { listenHttp, type TlsMaterial } from '#base/http-server.ts'
+import { keptAnswer } from '#base/kept-answer.ts'
+import { keptKernelFiles } from '#base/kept-kernel-files.ts'
 import { kernelFiles } from '#base/kernel-files.ts'
 import type { Logger } from '#base/log.ts'
-import { thisMachine } from '#base/machine.ts'
 import type { Metrics } from '#base/metrics.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import type { Processes } from '#base/processes.ts'
@@ -25,39 +25,55 @@ import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { Informer } from '#client/informer/informer.ts'
-import { waitFor } from '#client/retry.ts'
+import { enforceAllocatable } from '#kubelet/cgroups/enforce-allocatable.ts'
+import { memoryQosOf } from '#kubelet/cgroups/memory-qos.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { eventLimitOf, logRotationOf, rhythmOf } from '#kubelet/configuration/rates.ts'
 import { localDriverName } from '#kubelet/csi/local-driver/local-driver-name.ts'
 import { NodeCsi } from '#kubelet/csi/node-csi.ts'
+import { devicePluginRegistration } from '#kubelet/devices/register-device-plugin.ts'
+import { ClaimManager } from '#kubelet/dra/claim-manager.ts'
 import { watchPressure } from '#kubelet/eviction/watch-pressure.ts'
 import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
+import type { CredentialProviderPaths } from '#kubelet/images/credential-providers/open-credential-providers.ts'
 import { criImageStore } from '#kubelet/images/cri-image-store.ts'
-import { ImageManager } from '#kubelet/images/image-manager.ts'
-import { criImages } from '#kubelet/images/image-service.ts'
 import { ensureSandboxImage } from '#kubelet/images/import-image.ts'
-import { nodeCredentials } from '#kubelet/images/node-credentials.ts'
+import { nodeImageManager } from '#kubelet/images/node-image-manager.ts'
 import { nodeImages } from '#kubelet/images/node-images.ts'
-import { pullSecretsOf } from '#kubelet/images/pull-secrets.ts'
-import { PulledImages } from '#kubelet/images/pulled-images.ts'
+import { ContainerLogLinks } from '#kubelet/logs/container-log-links.ts'
+import { measuredConnection } from '#kubelet/metrics/measured-connection.ts'
+import { PodMetrics } from '#kubelet/metrics/pod-metrics.ts'
+import { ProbeMetrics } from '#kubelet/metrics/probe-metrics.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
+import { hugePageSizes } from '#kubelet/node/huge-pages-resource.ts'
 import { Kubelet } from '#kubelet/node/kubelet.ts'
+import { layNetwork } from '#kubelet/node/lay-network.ts'
+import { podCidrTeller } from '#kubelet/node/pod-cidr.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
+import { podNamed } from '#kubelet/node/pod-named.ts'
+import { removeRemains } from '#kubelet/node/remove-remains.ts'
+import { serveResourceSockets } from '#kubelet/pod-resources/serve-resource-sockets.ts'
 import { grpcHealthCheck } from '#kubelet/probes/grpc-health.ts'
 import { ProbeManager } from '#kubelet/probes/probe-manager.ts'
+import { watchProblems } from '#kubelet/problems/watch-problems.ts'
+import { NodeResources } from '#kubelet/resources/node-resources.ts'
 import { NodeRuntimeHelper } from '#kubelet/runtime-helper/node-runtime-helper.ts'
 import { CriClient, type CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { CriRuntime } from '#kubelet/runtimes/cri/cri-runtime.ts'
 import { imageMounter } from '#kubelet/runtimes/cri/mount-image.ts'
-import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+import { accessOf } from '#kubelet/server/access-of.ts'
 import { KubeletServer } from '#kubelet/server/kubelet-server.ts'
-import { listenForNode, type NodeListeners, type NodePorts } from '#kubelet/server/listen-for-node.ts'
-import { PodDirectory } from '#kubelet/sources/pod-directory.ts'
-import type { StaticPodSource } from '#kubelet/sources/pod-source.ts'
-import { PodUrl } from '#kubelet/sources/pod-url.ts'
+import { listenForNode, type NodeServing } from '#kubelet/server/listen-for-node.ts'
+import { watchMachine } from '#kubelet/shutdown/watch-machine.ts'
+import { CheckpointedPods } from '#kubelet/sources/checkpointed-pods.ts'
+import { staticSources } from '#kubelet/sources/static-sources.ts'
+import { cadvisorApi } from '#kubelet/stats/cadvisor-api/cadvisor-api.ts'
 import { criDisks } from '#kubelet/stats/cri-disks.ts'
+import { criUsages } from '#kubelet/stats/cri-usages.ts'
 import { MachineUsageSource } from '#kubelet/stats/machine-usage-source.ts'
 import { statsPaths } from '#kubelet/stats/stats-paths.ts'
+import { readMachineTopology } from '#kubelet/topology/machine-topology.ts'
 import { emptyDirVolume } from '#kubelet/volumes/empty-dir.ts'
 import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
 import { volumeMetrics } from '#kubelet/volumes/mountable/volume-metrics.ts'
@@ -70,6 +86,8 @@ export type NodeOptions = {
   /** The node's, the first one first. */
   addresses: readonly string[]
   labels: Record<string, string>
+  /** A cloud controller manager looks after the node; with the addresses that it was given. */
+  cloud?: { addresses: readonly string[] }
   /** Where pods have their files. */
   rootDirectory: string
   /** The container runtime's. */
@@ -79,7 +97,19 @@ export type NodeOptions = {
   /** What the agent says it is: `v1.36.4`. */
   version: string
   /** The agent's own server; absent where it has none. */
-  serving?: { tls: TlsMaterial; clientAuthorities(): readonly X509Certificate[]; takesAnyPort?: boolean }
+  serving?: NodeServing & { clientAuthorities(): readonly X509Certificate[] }
+  /** Where cAdvisor's own API is served, to anybody; absent or 0: nowhere. */
+  cadvisorPort?: number
+  /** Programs that know credentials for registries. */
+  credentialProviders?: CredentialProviderPaths
+  /** There is no API server, hence static pods alone. */
+  isStandalone?: boolean
+  /** Where pods are kept that run before the API answers. */
+  checkpointDirectory?: string
+  /** Files that name plugins which look for problems of the machine. */
+  problemPlugins?: readonly string[]
+  /** What of its configuration comes from the API, for the node's status. */
+  configStatus?(): V1NodeConfigStatus | undefined
   /** Lays the network of pods once the node has its ranges of addresses; absent where that is somebody else's work. */
   layNetwork?(podCidrs: readonly string[]): Promise<void>
   /** The cgroup of all pods. */
@@ -88,6 +118,8 @@ export type NodeOptions = {
   isPatient?: boolean
 }
 
+/** As long as cAdvisor trusts what it knows of the machine. */
+const machineFactsMs = 5 * 60_000
 export type NodeSeams = {
   clock: Clock
   random: Random
@@ -103,6 +135,8 @@ export type RunningNode = {
   /** Where its server listens; undefined where it has none. */
   readonly port: number | undefined
   setTls(tls: TlsMaterial): void
+  /** Ends the pods as a shutdown of the machine does, where the configuration gives them time for it and nobody else tells of shutdowns. */
+  shutDown?(): Promise<void>
   /** Leaves the pods running. */
   stop(): Promise<void>
 }
@@ -110,14 +144,27 @@ export type RunningNode = {
 /** What events miss is found this late at the latest. */
 const relistMs = 60_000
 const refreshMs = 60_000
-const networkPatienceMs = [20, 50, 100, 200, 400, 800, 1600, 3200]
 
 /** Resolves when the node is registered. What was begun is undone when it fails. */
 export async function startNode(options: NodeOptions, seams: NodeSeams): Promise<RunningNode> {
-  const { name, client, configuration, addresses, socket, rootDirectory, version, serving, isPatient = false } = options
+  const {
+    name,
+    client,
+    configuration,
+    addresses,
+    socket,
+    rootDirectory,
+    version,
+    serving,
+    isPatient = false,
+    isStandalone = false,
+  } = options
   const { clock, random, logger, files } = seams
   await using begun = new AsyncDisposableStack()
-  const cri = options.connection ?? begun.use(await CriClient.connect(socket))
+  const connection = options.connection ?? begun.use(await CriClient.connect(socket, configuration.imageServiceEndpoint))
+  const cri = measuredConnection(connection, seams.metrics, clock)
+  const podMetrics = new PodMetrics(seams.metrics, name)
+  const probeMetrics = new ProbeMetrics()
   const facts = await thisHost.facts()
   if (options.connection === undefined) {
     await ensureSandboxImage(cri, facts.architecture === 'arm64' ? 'arm64' : 'amd64', { files, clock }).catch((error: unknown) =>
@@ -125,49 +172,72 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
       logger.info('failed to import the sandbox (pause) image', { error: String(error) }),
     )
   }
+  let resources: NodeResources | undefined
   const found = configuration.cgroupsPerQOS ? await findCgroups(files) : undefined
   const root = options.podCgroup ?? `${configuration.cgroupRoot.replace(/^\/|\/$/g, '')}/kubepods`.replace(/^\//, '')
-  const cgroups = found === undefined ? undefined : new PodCgroups({ cgroups: found, logger, root })
+  const memoryQos = found && memoryQosOf(configuration, found.version, facts.memoryBytes)
+  const cgroups =
+    found === undefined
+      ? undefined
+      : new PodCgroups({
+          cgroups: found,
+          logger,
+          root,
+          podPidsLimit: configuration.podPidsLimit,
+          hasExclusiveCpus: (pod) => !configuration.cpuCFSQuota || (resources?.hasExclusiveCpus(pod) ?? false),
+          processes: seams.processes,
+          ...defined({ memoryQos }),
+        })
+  if (found !== undefined) seams.metrics.gauge('kubelet_cgroup_version', 'The version of cgroups that the machine has.').set(found.version)
+  const isSwapping = configuration.memorySwap.swapBehavior === 'LimitedSwap'
   const runtime = await CriRuntime.start({
-    ...{ client: cri, clock, logger, files },
-    capacity: { memoryBytes: facts.memoryBytes, hugePageSizes: hugePageSizes(facts.hugePages.keys()) },
+    ...{ client: cri, clock, logger, files, metrics: seams.metrics, logLinks: new ContainerLogLinks(files, configuration.podLogsDir) },
+    capacity: {
+      ...{ memoryBytes: facts.memoryBytes, hugePageSizes: hugePageSizes(facts.hugePages.keys()) },
+      ...defined({ limitedSwapBytes: isSwapping ? facts.swapBytes : undefined, memoryQos }),
+      ignoresCpuLimits: !configuration.cpuCFSQuota,
+    },
     security: {
       seccompDirectory: `${rootDirectory}/seccomp`,
       defaultSeccomp: configuration.seccompDefault ? 'RuntimeDefault' : 'Unconfined',
     },
     ...defined({ cgroups }),
-    logRotation: {
-      maxBytes: wholeValueOf(configuration.containerLogMaxSize),
-      maxFiles: configuration.containerLogMaxFiles,
-      everyMs: parseDurationMs(configuration.containerLogMonitorInterval),
-    },
+    logRotation: logRotationOf(configuration),
   })
   begun.defer(() => runtime.stop())
-  const events = new EventRecorder({ client, clock, logger, component: 'kubelet', host: name })
+  if (found && cgroups) await enforceAllocatable({ cgroups: found, configuration, pods: cgroups, capacity: facts })
+  const events = new EventRecorder({ client, clock, logger, component: 'kubelet', host: name, ...eventLimitOf(configuration) })
   const services = new Informer({ client, clock, random, logger, kind: Service })
-  services.start()
+  if (!isStandalone) services.start()
   begun.defer(() => services.stop())
-  const images = new ImageManager({
-    ...{ images: criImages(cri), secrets: pullSecretsOf(client), clock },
-    ...(configuration.serializeImagePulls ? {} : { maxParallelPulls: Number.POSITIVE_INFINITY }),
-    pulledImages: new PulledImages(files, `${rootDirectory}/image_manager`),
-    nodeCredentials: () => nodeCredentials(files, [rootDirectory, `${thisMachine().homeDirectory}/.docker`, '/.docker']),
-  })
+  const images = await nodeImageManager(
+    { cri, client, configuration, rootDirectory, ...defined({ credentialProviders: options.credentialProviders }) },
+    seams,
+  )
   let agent: Kubelet | undefined
+  const topology = readMachineTopology({ kernel: kernelFiles, memoryBytes: facts.memoryBytes, hugePages: facts.hugePages })
+  const managed = begun.use(
+    await NodeResources.open({
+      ...{ configuration, rootDirectory, files, clock, logger, metrics: seams.metrics, topology },
+      activePods: () => agent?.pods.filter((pod) => !isPodFinished(pod)) ?? [],
+      onChange: () => agent?.checkNode(),
+      onHealth: (podUid) => agent?.lookAt(podUid),
+      place: (containerId, placement) => runtime.placeContainer(containerId, placement),
+    }),
+  )
+  resources = managed
+  const claims = begun.use(
+    await ClaimManager.open({
+      ...{ nodeName: name, rootDirectory, client, clock, files, logger, metrics: seams.metrics },
+      activePods: () => agent?.pods.filter((pod) => !isPodFinished(pod)) ?? [],
+      onHealth: (podUid) => agent?.lookAt(podUid),
+    }),
+  )
   const csi = begun.use(
     new NodeCsi({
-      ...{
-        nodeName: name,
-        rootDirectory,
-        client,
-        clock,
-        random,
-        logger,
-        files,
-        processes: seams.processes,
-        mounts: nodeMounts,
-        host: thisHost,
-      },
+      ...{ nodeName: name, rootDirectory, client, clock, random, logger, files },
+      ...{ processes: seams.processes, mounts: nodeMounts, host: thisHost },
+      pluginHandlers: { DevicePlugin: devicePluginRegistration(managed.devices), DRAPlugin: claims.drivers.register },
       isInUse: (id) => runtimeHelper.usesVolume(`kubernetes.io/csi/${localDriverName}^${id}`),
     }),
   )
@@ -179,91 +249,134 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
     hostIps: addresses,
     allocatable: () => agent?.node?.status?.allocatable ?? {},
+    forContainer: async (pod, container) => ({
+      ...(await managed.forContainer(pod, container)),
+      cdiDevices: claims.cdiDevicesOf(pod, container),
+    }),
+    claims,
   })
   begun.defer(() => runtimeHelper.stop())
-  await csi.start()
+  if (!isStandalone) await csi.start()
   const recordFor: EventRecorder['recordFor'] = (...event) => events.recordFor(...event)
-  const probes = new ProbeManager({ runtime, clock, random, dialer: nodeDialer, checkHealth: grpcHealthCheck, recordFor })
+  const probes = new ProbeManager({
+    runtime,
+    clock,
+    random,
+    dialer: nodeDialer,
+    checkHealth: grpcHealthCheck,
+    recordFor,
+    metrics: probeMetrics,
+  })
   const feed = PodFeed.ofNode(name, { client, clock, random, logger })
   begun.defer(() => feed.stop())
-  const present = feed.start().then(async () => {
-    const others = [...(await runtime.podUids()), ...(agent?.pods ?? []).map(({ metadata }) => metadata.uid ?? '')]
-    const pods = feed.podsOn(name)
-    await runtimeHelper.resume(pods, others)
-    const known = new Set([...others, ...pods.map(({ metadata }) => metadata.uid ?? '')])
-    await cgroups?.removeOrphans((uid) => known.has(uid))
-  })
+  const tidyUp = () => removeRemains({ runtime, runtimeHelper, cgroups, bound: () => feed.podsOn(name), present: () => agent?.pods ?? [] })
+  const present = isStandalone ? Promise.resolve() : feed.start().then(tidyUp)
+  // Whoever awaits it gets the failure.
   present.catch(() => {})
-  const disks = criDisks(cri)
-  const usage =
-    found && cgroups
-      ? new MachineUsageSource({
-          ...{ cgroups: found, podCgroups: cgroups, kernel: kernelFiles, files, host: thisHost, clock, rootDirectory, ...disks },
-          pods: () => agent?.pods ?? [],
-          logDirectoryOf: (pod) => runtimeHelper.directories.logs(pod),
-          volumeDirectory: ({ metadata }, volume) => runtimeHelper.directories.volume(metadata.uid ?? '', emptyDirVolume.name, volume),
-        })
-      : undefined
-  const pressure =
-    usage &&
-    watchPressure(
-      {
-        ...{ configuration, clock, logger, metrics: seams.metrics, kernel: kernelFiles, host: thisHost, rootDirectory, usage },
-        ...{ imageDirectory: disks.imageDirectory, images: criImageStore(cri) },
-        pods: () => agent?.pods.filter((pod) => !isPodFinished(pod)) ?? [],
-        evict: ({ metadata }, message, graceMs) => agent?.evict(metadata.uid ?? '', message, graceMs),
-        warn: (reason, message) => recordFor({ kind: 'Node', name, uid: name, apiVersion: 'v1' }, 'Warning', reason, message),
-        onChange: () => agent?.checkNode(),
-      },
-      begun.adopt(new DisposableStack(), (stack) => stack.dispose()),
-    )
+  const disks = criDisks(cri, clock)
+  const usage = new MachineUsageSource({
+    ...{ kernel: kernelFiles, kept: begun.use(keptKernelFiles(clock)), files, host: thisHost, clock, rootDirectory, ...disks },
+    groups: found && cgroups && { cgroups: found, podCgroups: cgroups },
+    containerUsages: () => criUsages(cri),
+    pods: () => agent?.pods ?? [],
+    logDirectoryOf: (pod) => runtimeHelper.directories.logs(pod),
+    emptyDirectoryOf: ({ metadata }, volume) => runtimeHelper.directories.volume(metadata.uid ?? '', emptyDirVolume.name, volume),
+  })
+  const pressure = watchPressure(
+    {
+      ...{ configuration, clock, logger, metrics: seams.metrics, kernel: kernelFiles, host: thisHost, rootDirectory, usage },
+      ...{ imageDirectory: disks.imageDirectory, images: criImageStore(cri) },
+      pods: () => agent?.pods.filter((pod) => !isPodFinished(pod)) ?? [],
+      evict: ({ metadata }, message, graceMs) => agent?.evict(metadata.uid ?? '', message, graceMs),
+      warn: (reason, message) => recordFor(nodeReference(name), 'Warning', reason, message),
+      onChange: () => agent?.checkNode(),
+    },
+    begun.adopt(new DisposableStack(), (stack) => stack.dispose()),
+  )
+  const machine = keptAnswer(clock, machineFactsMs, async () => ({ ...(await thisHost.facts()), version }))
   const server = new KubeletServer({
     ...{ nodeName: name, client, clock, files, logger, runtime, metrics: seams.metrics, configuration: () => configuration },
-    findPod: (namespace, pod) => agent?.pods.find(({ metadata }) => metadata.name === pod && metadata.namespace === namespace),
+    findPod: (namespace, pod) => podNamed(agent?.pods ?? [], namespace, pod),
     allPods: () => agent?.pods ?? [],
     csi: csi.drivers,
+    ...{ beforeMetrics: () => podMetrics.count(agent?.pods ?? []), probeMetrics },
     volumeMetrics: volumeMetrics({ volumes: runtimeHelper.mountable, host: thisHost, clock }),
     upgrades: begun.use(nodeUpgradeClient()),
-    access: {
-      clientAuthorities: serving?.clientAuthorities ?? (() => []),
-      reviewsTokens: configuration.authentication.webhook.enabled,
-      allowsAnonymous: configuration.authentication.anonymous.enabled,
-      allowsEverything: configuration.authorization.mode === 'AlwaysAllow',
-      tokenLastsMs: parseDurationMs(configuration.authentication.webhook.cacheTTL),
-      allowedLastsMs: parseDurationMs(configuration.authorization.webhook.cacheAuthorizedTTL),
-      deniedLastsMs: parseDurationMs(configuration.authorization.webhook.cacheUnauthorizedTTL),
+    access: accessOf(configuration, serving?.clientAuthorities),
+    ...{
+      hidesContainers: !configuration.enableDebuggingHandlers,
+      idleStreamMs: parseDurationMs(configuration.streamingConnectionIdleTimeout),
     },
-    nodeLogDirectory: '/var/log',
-    ...(usage && {
-      morePaths: statsPaths({ nodeName: name, clock, source: usage, machine: async () => ({ ...(await thisHost.facts()), version }) }),
-    }),
+    ...(configuration.enableSystemLogHandler && { nodeLogDirectory: '/var/log' }),
+    ...(configuration.enableSystemLogQuery && { logPrograms: seams.processes }),
+    ...{ usage, morePaths: statsPaths({ nodeName: name, clock, source: usage, machine }) },
   })
-  const listeners = await listen(server, options, seams)
+  if (options.cadvisorPort) {
+    const onExchange = cadvisorApi({ source: usage, clock, machine })
+    const listener = await listenHttp({ host: configuration.address, port: options.cadvisorPort, onExchange })
+    begun.defer(() => listener.close())
+  }
+  const listeners = await listenForNode(server, configuration, serving, logger)
   begun.defer(() => listeners.close())
-  const port = listeners.secure?.port
+  const { port } = listeners
   let imagesHere: V1ContainerImage[] = []
   const describe = async () => {
-    imagesHere = await nodeImages(cri).catch(() => imagesHere)
+    // What was there before, until the runtime answers again; that it does not is said by the Ready condition.
+    imagesHere = await nodeImages(cri, configuration.nodeStatusMaxImages).catch(() => imagesHere)
     return describeMachine({
       ...{ name, addresses, labels: options.labels, host: thisHost, rootDirectory, runtimeVersion: runtime.version, version },
-      ...{ maxPods: configuration.maxPods, reserved: [configuration.systemReserved, configuration.kubeReserved] },
+      ...{
+        maxPods: configuration.maxPods,
+        podsPerCore: configuration.podsPerCore,
+        reserved: [configuration.systemReserved, configuration.kubeReserved],
+      },
       ...{ taints: configuration.registerWithTaints, providerId: configuration.providerID },
-      ...defined({ port }),
-      ...{ images: imagesHere, pressure: pressure?.conditions ?? [] },
-      volumesInUse: runtimeHelper.volumesInUse,
+      ...defined({ port, cloud: options.cloud }),
+      ...{ images: imagesHere, pressure: pressure.conditions },
+      ...{ volumesInUse: runtimeHelper.volumesInUse, devices: managed.capacity },
+      problemConditions: problemConditions(),
+      ...(options.configStatus && { config: options.configStatus() ?? null }),
     })
   }
+  const warnOfNode = (reason: string, message: string) => recordFor(nodeReference(name), 'Warning', reason, message)
+  const { shutdown, shutDown } = await watchMachine(
+    {
+      ...{ configuration, rootDirectory, agent: () => agent },
+      tell: (reason, message) => recordFor(nodeReference(name), 'Normal', reason, message),
+      warn: warnOfNode,
+    },
+    seams,
+    begun.adopt(new DisposableStack(), (stack) => stack.dispose()),
+  )
   const staticPods = await staticSources(options, seams, begun)
+  const problemConditions = await watchProblems(
+    options.problemPlugins ?? [],
+    {
+      ...{ processes: seams.processes, clock, logger, files, onChange: () => agent?.checkNode() },
+      tell: (type, reason, message) => recordFor(nodeReference(name), type, reason, message),
+    },
+    begun,
+  )
+  const source = { follow: feed.follow.bind(feed), get: feed.get.bind(feed), ready: present }
+  const checkpoints = options.checkpointDirectory ? new CheckpointedPods(options.checkpointDirectory, { files, logger }) : undefined
   agent = new Kubelet({
     ...{ client, clock, random, logger, events, runtime, runtimeHelper, probes, node: await describe(), describe, isPatient },
     ...{ hooks: hookRunner({ runtime, clock, dialer: nodeDialer }), makesNode: configuration.registerNode, relistMs, refreshMs },
-    pods: { follow: (...args) => feed.follow(...args), get: (...args) => feed.get(...args), ready: present },
-    staticPods,
-    rejectionUnderPressure: (pod) => pressure?.rejectionOf(pod),
+    ...{ pods: checkpoints?.keeping(source) ?? source, isStandalone, onNode: podCidrTeller(runtime, logger) },
+    ...{ rhythm: rhythmOf(configuration), longestBackOffMs: parseDurationMs(configuration.crashLoopBackOff.maxContainerRestartPeriod) },
+    ...defined({ checkpointed: await checkpoints?.read() }),
+    ...{ staticPods, resources: managed, metrics: podMetrics, allowedUnsafeSysctls: configuration.allowedUnsafeSysctls },
+    claimHealthOf: (pod, container) => claims.healthOf(pod, container),
+    rejectionUnderPressure: (pod) => shutdown?.rejection ?? pressure.rejectionOf(pod),
+    problems: () => shutdown?.problems ?? [],
   })
   const started = agent
+  claims.drivers.start()
+  serveResourceSockets(begun, { rootDirectory, resources: managed, claims, pods: () => started.pods }, seams)
   begun.defer(() => started.stop())
   await started.start()
+  // Static pods are all there are, and known by now.
+  if (isStandalone) await tidyUp()
   begun.use(
     new EmptyDirLimits({
       ...{ clock, logger, processes: seams.processes, directories: runtimeHelper.directories, pods: () => started.pods },
@@ -273,72 +386,14 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   const isOver = new AbortController()
   begun.defer(() => isOver.abort())
   if (options.layNetwork !== undefined) {
-    layNetwork(started, runtime, options, seams, isOver.signal).catch((error: unknown) => {
+    const onLaid = () => started.checkNode()
+    const laying = { nodeName: name, client, clock, runtime, lay: options.layNetwork, onLaid, signal: isOver.signal }
+    layNetwork(laying).catch((error: unknown) => {
       if (!isOver.signal.aborted) logger.error('failed to set up the pod network', { error: String(error) })
     })
   }
   const running = begun.move()
-  return { agent: started, port, setTls: (tls) => listeners.secure?.setTls(tls), stop: () => running.disposeAsync() }
+  return { ...defined({ shutDown }), agent: started, port, setTls: (tls) => listeners.setTls(tls), stop: () => running.disposeAsync() }
 }
 
-async function listen(server: KubeletServer, { configuration, serving }: NodeOptions, { logger }: NodeSeams): Promise<NodeListeners> {
-  const { enableServer, address, port, healthzBindAddress, healthzPort, readOnlyPort } = configuration
-  const ports: NodePorts = {
-    ...(enableServer && serving ? { secure: { host: address, port, tls: serving.tls } } : {}),
-    ...(healthzPort > 0 ? { health: { host: healthzBindAddress, port: healthzPort } } : {}),
-    ...(readOnlyPort > 0 ? { readOnly: { host: address, port: readOnlyPort } } : {}),
-  }
-  try {
-    return await listenForNode(server, ports)
-  } catch (error) {
-    if (!serving?.takesAnyPort || !hasCode(error, 'EADDRINUSE')) throw error
-    logger.info('kubelet ports 10250 and 10255 are in use, using others')
-    const { secure } = ports
-    return listenForNode(server, secure === undefined ? {} : { secure: { ...secure, port: 0 } })
-  }
-}
-
-async function staticSources(
-  { name: node, configuration }: NodeOptions,
-  { files, clock, logger, http }: NodeSeams,
-  begun: AsyncDisposableStack,
-): Promise<StaticPodSource[]> {
-  const { staticPodPath, staticPodURL, staticPodURLHeader, fileCheckFrequency, httpCheckFrequency } = configuration
-  const sources: (PodDirectory | PodUrl)[] = []
-  if (staticPodPath !== '') {
-    sources.push(new PodDirectory({ path: staticPodPath, node, files, clock, logger, checkMs: parseDurationMs(fileCheckFrequency) }))
-  }
-  if (staticPodURL !== '') {
-    const asking = { http: begun.use(http()), headers: staticPodURLHeader, checkMs: parseDurationMs(httpCheckFrequency) }
-    sources.push(new PodUrl({ url: staticPodURL, node, clock, logger, ...asking }))
-  }
-  for (const source of sources) {
-    begun.defer(() => source.stop())
-    await source.start()
-  }
-  return sources
-}
-
-/** The node is ready once the runtime has seen its network, which is told at once. */
-async function layNetwork(
-  agent: Kubelet,
-  runtime: Runtime,
-  { client, name, layNetwork: lay }: NodeOptions,
-  { clock }: NodeSeams,
-  signal: AbortSignal,
-): Promise<void> {
-  const hasRanges = (node: V1Node | undefined) => (node?.spec?.podCIDRs ?? []).length > 0
-  const node = await waitFor(client, Node, { name }, hasRanges, { clock, signal, timeoutMs: Number.MAX_SAFE_INTEGER })
-  await lay?.(node?.spec?.podCIDRs ?? [])
-  for (const pauseMs of networkPatienceMs) {
-    const { networkProblem } = (await runtime.health?.()) ?? {}
-    if (networkProblem === undefined) break
-    await clock.sleep(pauseMs, signal)
-  }
-  agent.checkNode()
-}
-
-/** As the kernel writes them, from KiB. */
-function hugePageSizes(sizes: Iterable<number>): string[] {
-  return [...sizes].map((kibibytes) => (kibibytes >= 1 << 20 ? `${kibibytes >> 20}GB` : `${kibibytes >> 10}MB`))
-}
+const nodeReference = (name: string) => ({ kind: 'Node', name, uid: name, apiVersion: 'v1' })

@@ -2,6 +2,7 @@
 
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { badRequest, methodNotSupported, notFound, statusOf } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
@@ -57,7 +58,7 @@ async function answer(exchange: HttpExchange, options: MetricsApiOptions): Promi
   }
   const labelSelector = url.searchParams.get('labelSelector') ?? ''
   const fieldSelector = metadataFields(url.searchParams.get('fieldSelector') ?? '')
-  const query = { ...omitEmpty({ labelSelector, fieldSelector }) }
+  const query = omitEmpty({ labelSelector, fieldSelector })
   const items: Metrics[] =
     resource === 'nodes'
       ? (await options.client.list(Node, query)).items.flatMap((node) => nodeMetrics(node, options) ?? [])
@@ -75,12 +76,12 @@ function metadataFields(selector: string): string {
 }
 
 async function oneNode(name: string, options: MetricsApiOptions): Promise<Metrics | undefined> {
-  const node = await options.client.get(Node, '', name).catch(() => undefined)
+  const node = await options.client.get(Node, '', name).catch(ignoreNotFound)
   return node && nodeMetrics(node, options)
 }
 
 async function onePod(namespace: string, name: string, options: MetricsApiOptions): Promise<Metrics | undefined> {
-  const pod = await options.client.get(Pod, namespace, name).catch(() => undefined)
+  const pod = await options.client.get(Pod, namespace, name).catch(ignoreNotFound)
   return pod && podMetrics(pod, options)
 }
 

@@ -1,5 +1,7 @@
 /** What a node says in `/metrics/resource`: text in Prometheus' format. */
 
+import { defined } from '#base/defined.ts'
+
 export type Sample = { timeMs: number; cpuSeconds: number; memoryBytes: number }
 export type ContainerSample = Sample & { startedMs: number }
 /** Containers by name, by `namespace/pod`. */
@@ -19,7 +21,7 @@ export function parseSamples(text: string, nowMs: number): NodeSamples {
     else if (name.startsWith('container_')) note(containerOf(pods, labels), name.slice('container_'.length), value, time)
   }
   return {
-    ...(isWhole(node) ? { node: { timeMs: nowMs, ...node } } : {}),
+    ...defined({ node: isWhole(node) ? { timeMs: nowMs, ...node } : undefined }),
     pods: new Map([...pods].map(([pod, containers]) => [pod, wholeOnes(containers, nowMs)])),
   }
 }

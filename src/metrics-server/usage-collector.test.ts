@@ -12,8 +12,9 @@ function bench(container: Container) {
   const clock = new VirtualClock()
   let looks = 0
   let isAway = false
+  let isThere = true
   const client = {
-    list: async () => ({ items: [{ metadata: { name: 'n' } }] }),
+    list: async () => ({ items: isThere ? [{ metadata: { name: 'n' } }] : [] }),
     async raw() {
       looks++
       if (isAway) throw new Error('gone')
@@ -39,7 +40,7 @@ function bench(container: Container) {
     while (!isDone) await clock.advance(100)
     await preparing
   }
-  return { clock, usage, prepared, container, looks: () => looks, goAway: () => (isAway = true) }
+  return { clock, usage, prepared, container, looks: () => looks, goAway: () => (isAway = true), setThere: (is: boolean) => (isThere = is) }
 }
 
 test('the first question is answered from two looks, a second apart', async () => {
@@ -81,4 +82,31 @@ test('of a node that does not answer nothing is told', async () => {
   goAway()
   await clock.advance(16_000)
   assert.equal(usage.node('n'), undefined)
+})
+
+test('a node that comes while somebody asks is told of within seconds', async () => {
+  const { usage, prepared, clock, setThere } = bench({ cores: 1, startedMs: 0 })
+  setThere(false)
+  await prepared()
+  assert.equal(usage.node('n'), undefined)
+  setThere(true)
+  await clock.advance(5000)
+  await prepared()
+  assert.equal(usage.node('n')?.cpuNanoCores, 2_000_000_000)
+})
+
+test('a pod that comes while somebody asks is told of at the next question but one, and questions for others cost no more', async () => {
+  const { usage, prepared, clock, looks } = bench({ cores: 1, startedMs: 0 })
+  await prepared()
+  assert.equal(usage.pod('n', 'ns', 'new'), undefined)
+  await clock.advance(5000)
+  const before = looks()
+  await prepared()
+  assert.equal(looks(), before + 2)
+  // Nothing is missing now.
+  assert.ok(usage.pod('n', 'ns', 'p'))
+  await clock.advance(6000)
+  const later = looks()
+  await prepared()
+  assert.equal(looks(), later)
 })

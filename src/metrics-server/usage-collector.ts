@@ -18,15 +18,21 @@ const interestMs = 150_000
 /** Before this, two looks say too little of what is used a second. */
 const shortestMs = 1000
 const askedTogether = 16
+/** A node that never answers shall not cost every question a second. */
+const catchUpMs = 5000
 
 /** Asks nodes what they, their pods and their containers use, for as long as somebody wants to know. */
 export class UsageCollector implements Disposable {
   readonly #options: UsageCollectorOptions
   #nodes = new Map<string, Looks>()
+  #count = 0
+  #twiceMs = 0
   #askedMs = 0
   #timer: Timer | undefined
   #looking: Promise<void> | undefined
   #preparing: Promise<void> | undefined
+  /** Somebody has asked for a pod of which no figures can be told yet. */
+  #lacksPod = false
 
   constructor(options: UsageCollectorOptions) {
     this.#options = options
@@ -40,8 +46,8 @@ export class UsageCollector implements Disposable {
   /** Resolves when the figures of before and now are there. */
   async prepare(): Promise<void> {
     this.#askedMs = this.#options.clock.now()
-    if (this.#timer !== undefined) return
-    this.#preparing ??= this.#begin().finally(() => {
+    if (this.#timer !== undefined && !this.#isBehind) return
+    this.#preparing ??= (this.#timer === undefined ? this.#begin() : this.#lookTwice()).finally(() => {
       this.#preparing = undefined
     })
     await this.#preparing
@@ -57,22 +63,46 @@ export class UsageCollector implements Disposable {
   pod(nodeName: string, namespace: string, name: string): Map<string, Usage> | undefined {
     const { latest, before } = this.#nodes.get(nodeName) ?? {}
     const containers = latest?.pods.get(`${namespace}/${name}`)
-    if (containers === undefined || containers.size === 0) return undefined
+    if (containers === undefined || containers.size === 0) {
+      this.#lacksPod = true
+      return undefined
+    }
     const usages = new Map<string, Usage>()
     for (const [container, sample] of containers) {
       const usage = usageOf(sample, sinceStart(sample, before?.pods.get(`${namespace}/${name}`)?.get(container)))
-      if (usage === undefined) return undefined
+      if (usage === undefined) {
+        this.#lacksPod = true
+        return undefined
+      }
       usages.set(container, usage)
     }
     return usages
   }
 
-  async #begin(): Promise<void> {
+  /** A node or a pod has come since, of which no figures can be told yet: whoever asks shall not have to wait for the next look but one. */
+  get #isBehind(): boolean {
+    if (this.#options.clock.now() - this.#twiceMs < catchUpMs) return false
+    return (
+      this.#lacksPod ||
+      this.#nodes.size < this.#count ||
+      this.#count === 0 ||
+      [...this.#nodes.values()].some(({ before }) => before === undefined)
+    )
+  }
+
+  async #lookTwice(): Promise<void> {
     const { clock } = this.#options
-    this.#nodes.clear()
+    this.#twiceMs = clock.now()
+    this.#lacksPod = false
     await this.#look()
     await clock.sleep(shortestMs)
     await this.#look()
+  }
+
+  async #begin(): Promise<void> {
+    const { clock } = this.#options
+    this.#nodes.clear()
+    await this.#lookTwice()
     this.#timer ??= clock.every(everyMs, () => {
       if (clock.now() - this.#askedMs > interestMs) this[Symbol.dispose]()
       else void this.#look()
@@ -91,6 +121,7 @@ export class UsageCollector implements Disposable {
   async #askAll(): Promise<void> {
     const { items } = await this.#options.client.list(Node)
     const names = items.map(({ metadata }) => metadata.name ?? '')
+    this.#count = names.length
     const left = [...names]
     const found = new Map<string, NodeSamples>()
     const ask = async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { nodeFiles } from '#base/files.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { bridgeConfiguration, bridgeNameOf, layBridgeNetwork, removeBridgeNetwork } from '#network/bridge-network.ts'
+import { layNodeMasquerade } from '#network/node-network.ts'
 
 /** Remembers the rules it was told to make. */
 function iptablesInMemory() {
@@ -44,6 +45,7 @@ test('a network is laid down where none is configured, changed when its range do
     assert.equal(await layBridgeNetwork(network, configs, seams), true)
     const path = join(configs, '10-typernetes.conflist')
     assert.match(readFileSync(path, 'utf8'), /"10\.1\.0\.0\/24"/)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
     assert.equal(await layBridgeNetwork({ ...network, podCidrs: ['10.2.0.0/24'] }, configs, seams), true)
     assert.match(readFileSync(path, 'utf8'), /"10\.2\.0\.0\/24"/)
     assert.ok(rules.has('iptables POSTROUTING -s 10.2.0.0/24 ! -d 10.2.0.0/24 -m comment --comment "pods of tn-1" -j MASQUERADE'))
@@ -64,6 +66,17 @@ test('a network is laid down where none is configured, changed when its range do
   } finally {
     rmSync(directory, { recursive: true })
   }
+})
+
+test('what a node sends to others by their bridge keeps its address, whatever its destination', async () => {
+  const { rules, processes } = iptablesInMemory()
+  const addresses = { range: '172.30.1.0/24', address: '172.30.1.1', clusterCidrs: ['10.244.0.0/16'] }
+  const nodes = { bridge: 'tnn-1', ...addresses, hasMachineNode: false, isNew: true }
+  for (let twice = 0; twice < 2; twice++) await layNodeMasquerade(nodes, processes)
+  const masquerades = [...rules].filter((rule) => rule.includes('POSTROUTING'))
+  assert.deepEqual(masquerades, [
+    'iptables POSTROUTING -s 172.30.1.0/24 ! -d 172.30.1.0/24 ! -o tnn-1 -m comment --comment "nodes of tnn-1" -j MASQUERADE',
+  ])
 })
 
 test('names of bridges differ with the directory, and fit an interface', () => {

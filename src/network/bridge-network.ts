@@ -3,7 +3,9 @@
 import { join } from 'node:path'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
+import { familyOf } from '#base/ip-range.ts'
 import type { Processes } from '#base/processes.ts'
+import { podAnnotations } from '#network/cni/calico-ipam.ts'
 import { ensureForwarding, removeForwarding } from '#network/forwarding.ts'
 import { ipTool, type Link } from '#network/kernel/ip-tool.ts'
 import { ensureMasquerade, removeMasquerade } from '#network/masquerade.ts'
@@ -22,6 +24,8 @@ export type BridgeNetwork = {
   plugins?: 'own' | 'stock'
   /** No bridge: each pod on a link of its own, and a route to it. Only with our own plugins. */
   isRouted?: boolean
+  /** Addresses come from the blocks of Calico's pools that are written down there, and not from the node's ranges. */
+  calicoIpam?: { blocks: string; wanted: string }
   /** As the old kubenet did: the bridge takes all frames. */
   isPromiscuous?: boolean
   /** Where given out addresses are written down. */
@@ -36,7 +40,7 @@ type Seams = { files: Files; processes: Processes }
 
 /** In the words of CNI: a bridge, addresses from a file, ports of the node handed on to pods, rates that pods ask for. */
 export function bridgeConfiguration(network: BridgeNetwork, masqueradesEachPod = false): object {
-  const { name, bridge, podCidrs, dataDirectory, mtu, isRouted = false } = network
+  const { name, bridge, podCidrs, dataDirectory, mtu, isRouted = false, calicoIpam } = network
   const routes = podCidrs.map((cidr) => ({ dst: cidr.includes(':') ? '::/0' : '0.0.0.0/0' }))
   const bridged = {
     type: 'bridge',
@@ -50,12 +54,15 @@ export function bridgeConfiguration(network: BridgeNetwork, masqueradesEachPod =
     {
       ...(isRouted ? { type: 'routed' } : bridged),
       ...defined({ mtu }),
-      ipam: { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory },
+      ipam:
+        calicoIpam === undefined
+          ? { type: 'host-local', ranges: podCidrs.map((subnet) => [{ subnet }]), routes, dataDir: dataDirectory }
+          : { type: 'calico-ipam', ...calicoIpam, families: podCidrs.map(familyOf), routes, dataDir: dataDirectory },
     },
     { type: 'portmap', capabilities: { portMappings: true }, snat: true },
     { type: 'bandwidth', capabilities: { bandwidth: true } },
   ]
-  const capabilities = { portMappings: true, bandwidth: true }
+  const capabilities = { portMappings: true, bandwidth: true, ...(calicoIpam === undefined ? {} : { [podAnnotations]: true }) }
   return { cniVersion: '1.0.0', name, plugins: network.plugins === 'own' ? [{ type: 'typernetes', capabilities, plugins }] : plugins }
 }
 
@@ -71,7 +78,7 @@ export async function layBridgeNetwork(network: BridgeNetwork, configDirectory: 
   await ensureForwarding([...new Set([...except, ...from])], commentOf(network), processes)
   if (network.isPromiscuous) await layPromiscuousBridge(network.bridge, processes)
   const text = `${JSON.stringify(bridgeConfiguration(network, !hasMasquerade), null, 2)}\n`
-  if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o644 })
+  if ((await files.readTextIfPresent(path)) !== text) await files.write(path, text, { mode: 0o600 })
   return true
 }
 

@@ -1,6 +1,6 @@
 /**
  * Lets packets from and to a cluster's ranges through a machine that forwards nothing else: Docker sets the policy of iptables' chain
- * FORWARD to DROP, firewalls do the same. Network policies are judged elsewhere, and what they drop stays dropped.
+ * FORWARD to DROP, firewalls do the same. Network policies are enforced elsewhere, and what they drop stays dropped.
  */
 import type { Processes } from '#base/processes.ts'
 import { ensureOwnRules, programOf } from '#network/own-rules.ts'

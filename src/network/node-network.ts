@@ -32,7 +32,7 @@ export type NodeNetwork = {
   isNew: boolean
 }
 
-export type NetworkWish = {
+export type NodeNetworkOptions = {
   clusterCidrs: readonly string[]
   /** Another range may be taken where something else on the machine has this one. */
   mayMove: boolean
@@ -95,7 +95,11 @@ type Kept = {
 }
 
 /** Lays the bridge where it is not there. The same cluster gets the same addresses again, unless somebody else has them by now. */
-export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, { files, processes }: Seams): Promise<NodeNetwork> {
+export async function layNodeNetwork(
+  dataDirectory: string,
+  options: NodeNetworkOptions,
+  { files, processes }: Seams,
+): Promise<NodeNetwork> {
   const ip = ipTool(processes)
   const bridge = nodeBridgeName(dataDirectory)
   const podBridge = bridgeNameOf(dataDirectory)
@@ -107,15 +111,15 @@ export async function layNodeNetwork(dataDirectory: string, wish: NetworkWish, {
   const isFree = (range: string) => !others.some((other) => overlaps(parseRange(other), parseRange(range)))
   const text = await files.readTextIfPresent(keptPath(dataDirectory))
   const kept = text === undefined ? undefined : (JSON.parse(text) as Kept)
-  const isSameWish = kept !== undefined && kept.wanted.join() === wish.clusterCidrs.join()
-  const cidrs = wish.mayMove ? freeRanges(wish.clusterCidrs, others) : wish.clusterCidrs
-  const mayUseMachine = kept?.hasMachineNode ?? wish.mayUseMachine
+  const isSameRequest = kept !== undefined && kept.wanted.join() === options.clusterCidrs.join()
+  const cidrs = options.mayMove ? freeRanges(options.clusterCidrs, others) : options.clusterCidrs
+  const mayUseMachine = kept?.hasMachineNode ?? options.mayUseMachine
   let machineNodeOf = kept === undefined && mayUseMachine ? otherMachineNode(dataDirectory, links) : undefined
   const next: Kept = {
     range: kept !== undefined && isFree(kept.range) ? kept.range : freeBlock(dataDirectory, others),
-    wanted: wish.clusterCidrs,
+    wanted: options.clusterCidrs,
     // Pods keep their addresses: a range that was chosen once stays.
-    clusterCidrs: kept !== undefined && (isSameWish || wish.mayMove) ? kept.clusterCidrs : cidrs,
+    clusterCidrs: kept !== undefined && (isSameRequest || options.mayMove) ? kept.clusterCidrs : cidrs,
     hasMachineNode: mayUseMachine && machineNodeOf === undefined,
   }
   if (next.clusterCidrs.some((cidr) => cidr.includes(':'))) next.rangeV6 = ownRangeV6(dataDirectory)
@@ -152,7 +156,8 @@ export async function removeNodeNetwork(dataDirectory: string, { files, processe
 /** Nodes in namespaces of their own reach the world by way of the machine. */
 export async function layNodeMasquerade(network: NodeNetwork, processes: Processes): Promise<void> {
   const ranges = [network.range, ...(network.rangeV6 === undefined ? [] : [network.rangeV6])]
-  await ensureMasquerade({ from: ranges, except: ranges, comment: commentOf(network) }, processes)
+  // Where bridged packets are shown to these rules, those from a node to another one's pods are among them: pods see who asks.
+  await ensureMasquerade({ from: ranges, except: ranges, exceptLink: network.bridge, comment: commentOf(network) }, processes)
   await ensureForwarding([...ranges, ...network.clusterCidrs], commentOf(network), processes)
   await processes.run('sh', ['-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward'])
   if (network.rangeV6 !== undefined) await processes.run('sh', ['-c', forwardV6])

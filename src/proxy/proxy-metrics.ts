@@ -7,47 +7,63 @@ const programmingBuckets = [0.25, 0.5, ...stepped(1, 1, 59), ...stepped(60, 5, 1
 /** Upstream's names. */
 export function proxyMetrics(metrics: Metrics) {
   return {
-    syncSeconds: metrics.histogram('kubeproxy_sync_proxy_rules_duration_seconds', 'SyncProxyRules latency in seconds', syncBuckets),
+    syncSeconds: metrics.histogram(
+      'kubeproxy_sync_proxy_rules_duration_seconds',
+      'How long it took to bring the rules up to date.',
+      syncBuckets,
+    ),
     fullSyncSeconds: metrics.histogram(
       'kubeproxy_sync_full_proxy_rules_duration_seconds',
-      'SyncProxyRules latency in seconds for full resyncs',
+      'How long it took to write all rules.',
       syncBuckets,
     ),
     partialSyncSeconds: metrics.histogram(
       'kubeproxy_sync_partial_proxy_rules_duration_seconds',
-      'SyncProxyRules latency in seconds for partial resyncs',
+      'How long it took to write what has changed.',
       syncBuckets,
     ),
-    lastSync: metrics.gauge('kubeproxy_sync_proxy_rules_last_timestamp_seconds', 'The last time proxy rules were successfully synced'),
-    lastQueued: metrics.gauge('kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds', 'The last time a sync of proxy rules was queued'),
+    lastSync: metrics.gauge(
+      'kubeproxy_sync_proxy_rules_last_timestamp_seconds',
+      'When the rules were last brought up to date, in Unix seconds.',
+    ),
+    lastQueued: metrics.gauge(
+      'kubeproxy_sync_proxy_rules_last_queued_timestamp_seconds',
+      'When the rules were last asked to follow, in Unix seconds.',
+    ),
     programmingSeconds: metrics.histogram(
       'kubeproxy_network_programming_duration_seconds',
-      'In Cluster Network Programming Latency in seconds',
+      'Time from a change of endpoints until the rules followed.',
       programmingBuckets,
     ),
-    endpointChangesPending: metrics.gauge('kubeproxy_sync_proxy_rules_endpoint_changes_pending', 'Pending proxy rules Endpoint changes'),
-    endpointChanges: metrics.counter('kubeproxy_sync_proxy_rules_endpoint_changes_total', 'Cumulative proxy rules Endpoint changes'),
-    serviceChangesPending: metrics.gauge('kubeproxy_sync_proxy_rules_service_changes_pending', 'Pending proxy rules Service changes'),
-    serviceChanges: metrics.counter('kubeproxy_sync_proxy_rules_service_changes_total', 'Cumulative proxy rules Service changes'),
+    endpointChangesPending: metrics.gauge(
+      'kubeproxy_sync_proxy_rules_endpoint_changes_pending',
+      'Changes of endpoints that the rules do not follow yet.',
+    ),
+    endpointChanges: metrics.counter('kubeproxy_sync_proxy_rules_endpoint_changes_total', 'Changes of endpoints so far.'),
+    serviceChangesPending: metrics.gauge(
+      'kubeproxy_sync_proxy_rules_service_changes_pending',
+      'Changes of services that the rules do not follow yet.',
+    ),
+    serviceChanges: metrics.counter('kubeproxy_sync_proxy_rules_service_changes_total', 'Changes of services so far.'),
     noLocalEndpoints: metrics.gauge(
       'kubeproxy_sync_proxy_rules_no_local_endpoints_total',
-      'Number of services with a Local traffic policy and no endpoints',
+      'Services whose traffic stays on the node, and that have no endpoint here.',
     ),
     syncFailures: {
-      nftables: metrics.counter('kubeproxy_sync_proxy_rules_nftables_sync_failures_total', 'Cumulative proxy nftables sync failures'),
-      iptables: metrics.counter('kubeproxy_sync_proxy_rules_iptables_restore_failures_total', 'Cumulative proxy iptables restore failures'),
+      nftables: metrics.counter('kubeproxy_sync_proxy_rules_nftables_sync_failures_total', 'How often nft failed.'),
+      iptables: metrics.counter('kubeproxy_sync_proxy_rules_iptables_restore_failures_total', 'How often iptables-restore failed.'),
     },
     conntrackSeconds: metrics.histogram(
       'kubeproxy_conntrack_reconciler_sync_duration_seconds',
-      'ReconcileConntrackFlowsLatency latency in seconds',
+      "How long it took to clean up the kernel's table of connections.",
       syncBuckets,
     ),
     conntrackDeleted: metrics.counter(
       'kubeproxy_conntrack_reconciler_deleted_entries_total',
-      'Cumulative conntrack flows deleted by conntrack reconciler',
+      "Connections that were taken out of the kernel's table.",
     ),
-    healthz: metrics.counter('kubeproxy_proxy_healthz_total', 'Cumulative proxy healthz HTTP status'),
-    livez: metrics.counter('kubeproxy_proxy_livez_total', 'Cumulative proxy livez HTTP status'),
+    healthz: metrics.counter('kubeproxy_proxy_healthz_total', 'Answers of /healthz, by status.'),
+    livez: metrics.counter('kubeproxy_proxy_livez_total', 'Answers of /livez, by status.'),
   }
 }
 

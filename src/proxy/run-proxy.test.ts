@@ -4,6 +4,7 @@ import { Node, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { ServiceCIDR } from '#api/networking/v1/kinds.gen.ts'
 import type { HttpListener } from '#base/http-server.ts'
 import { silentLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -22,11 +23,14 @@ class RecordingBackend implements ProxyBackend {
   settings: RuleSettings[] = []
   isThere = true
   failures = 0
+  /** A sync takes until then. */
+  isFree: Promise<void> = Promise.resolve()
 
   setSettings(settings: RuleSettings): void {
     this.settings.push(settings)
   }
   async sync(...[table, changed, isFull]: Parameters<ProxyBackend['sync']>): Promise<void> {
+    await this.isFree
     if (this.failures > 0) {
       this.failures--
       throw new Error('the kernel says no')
@@ -107,6 +111,24 @@ test('the first sync knows everything, those that follow what changed', async ()
   await client.delete(EndpointSlice, { namespace: 'default', name: 'web-1' })
   await clock.advance(3000)
   assert.equal(backend.syncs.at(-1)?.leadsTo['default/web'], 'reject')
+})
+
+test('a range of services that is added during a sync is in the next one, which is full', async () => {
+  await using world = await started()
+  const { clock, client, backend } = world
+  const free = Promise.withResolvers<void>()
+  backend.isFree = free.promise
+  await client.create(Service, aService({}))
+  await clock.advance(2000)
+  await client.create(ServiceCIDR, { metadata: { name: 'more' }, spec: { cidrs: ['10.99.0.0/24'] } })
+  await clock.advance(2000)
+  assert.deepEqual(backend.settings.at(-1)?.serviceCidrs.includes('10.99.0.0/24'), true)
+  free.resolve()
+  await clock.advance(5000)
+  assert.deepEqual(
+    backend.syncs.slice(1).map(({ isFull }) => isFull),
+    [false, true],
+  )
 })
 
 test('a sync that failed is followed by a full one, and meanwhile the proxy turns unwell', async () => {

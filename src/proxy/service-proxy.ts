@@ -40,7 +40,7 @@ export class ServiceProxy {
   #lastFullMs = 0
   #pending = { services: 0, endpoints: 0 }
   #triggers: number[] = []
-  #hasToldOfConntrack = false
+  #hasWarnedOfConntrack = false
 
   constructor(options: ServiceProxyOptions) {
     this.#options = options
@@ -122,6 +122,8 @@ export class ServiceProxy {
     const triggers = this.#triggers.splice(0)
     this.#pending = { services: 0, endpoints: 0 }
     const changed = table.takeChanged()
+    // Who asks for a resync from here on means the next one.
+    this.#needsFull = false
     try {
       await backend.sync(table, changed, isFull)
     } catch (error) {
@@ -132,7 +134,6 @@ export class ServiceProxy {
       }
       throw error
     }
-    this.#needsFull = false
     if (isFull) this.#lastFullMs = clock.now()
     const seconds = (clock.monotonic() - startedMs) / 1000
     for (const family of backend.families) {
@@ -163,8 +164,8 @@ export class ServiceProxy {
     if (conntrack === undefined || !(isFull || [...changed].some(hasDatagrams))) return
     for (const family of backend.families) {
       await this.#cleanFlows(conntrack, family).catch((error: unknown) => {
-        if (this.#hasToldOfConntrack) return
-        this.#hasToldOfConntrack = true
+        if (this.#hasWarnedOfConntrack) return
+        this.#hasWarnedOfConntrack = true
         logger.warn('failed to delete stale UDP conntrack entries', { error: String(error) })
       })
     }

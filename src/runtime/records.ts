@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import type { ProcessSpec } from '#runtime/launch/process-spec.ts'
 import type { LivingProcess } from '#runtime/living-process.ts'
+import type { PodUsers } from '#runtime/user-namespace.ts'
 import type { ContainerConfig, LinuxResources, SandboxConfig } from '#wire/cri/cri-types.ts'
 
 export type SandboxRecord = {
@@ -45,6 +46,8 @@ export type ContainerRecord = {
     seccomp?: string
   }
   hasCgroupNamespace: boolean
+  /** Of its pod; absent where those are the node's. */
+  users?: PodUsers
 }
 
 export class Records<Record extends { id: string }> {
@@ -67,6 +70,7 @@ export class Records<Record extends { id: string }> {
       try {
         this.#all.set(id, JSON.parse(await this.#files.readText(this.#path(id))) as Record)
       } catch {
+        // One that was being written when the power went: its container is removed.
         unfinished.push(id)
       }
     }

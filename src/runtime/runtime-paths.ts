@@ -37,6 +37,8 @@ export function runtimePaths(root: string) {
     sandboxes: join(root, 'sandboxes'),
     containers: join(root, 'containers'),
     exits: join(root, 'exits'),
+    /** Of an OCI runtime. */
+    oci: join(root, 'oci'),
     lock: join(root, 'agent.lock'),
     socket: join(root, 'runtime.sock'),
     container,

@@ -34,7 +34,9 @@ export function schedulerClient(
       const status = {
         ...defined({ conditions: condition && [stamped(pod, condition, clock)] }),
         // The field goes away when it is set to null, and stays when it is set to ''.
-        ...(nominatedNodeName === undefined ? {} : { nominatedNodeName: nominatedNodeName === '' ? null : nominatedNodeName }),
+        ...defined({
+          nominatedNodeName: nominatedNodeName === undefined ? undefined : nominatedNodeName === '' ? null : nominatedNodeName,
+        }),
       }
       await turn(() => client.patch(Pod, placeOf(pod), { status }, { subresource: 'status' }))
     },

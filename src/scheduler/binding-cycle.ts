@@ -33,6 +33,8 @@ export type BindingRoom = {
   readonly waiting: WaitingPods
   readonly binding: Map<string, QueuedPod>
   readonly metrics: SchedulerMetrics
+  /** While a pod waits for its binding, its status says where it will go. */
+  readonly announcesNode: boolean
   fail(queued: QueuedPod, profile: Profile, status: Status, nominatedNode: string | undefined, startMs: number, diagnosis?: Diagnosis): void
 }
 
@@ -71,8 +73,8 @@ async function bindOrTakeBack(binding: Binding, room: BindingRoom): Promise<void
 }
 
 /** Others, such as those who add nodes, learn that the pod needs no more than what it is about to get. */
-async function announce({ assumed, nodeName }: Binding, { client, logger }: BindingRoom): Promise<void> {
-  if (assumed.pod.status?.nominatedNodeName === nodeName) return
+async function announce({ assumed, nodeName }: Binding, { client, logger, announcesNode }: BindingRoom): Promise<void> {
+  if (!announcesNode || assumed.pod.status?.nominatedNodeName === nodeName) return
   try {
     await client.patchPodStatus(assumed.pod, { nominatedNodeName: nodeName })
   } catch (error) {

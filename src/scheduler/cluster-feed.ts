@@ -3,7 +3,7 @@ import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import type { ClusterCache } from '#scheduler/cache/cluster-cache.ts'
 import { type PodInfo, podInfoOf } from '#scheduler/cache/pod-info.ts'
-import { requestsOf } from '#scheduler/cache/resources.ts'
+import { isSameAmount, requestsOf } from '#scheduler/cache/resources.ts'
 import type { ClusterObjects, WatchedKind, WatchedObjects } from '#scheduler/cluster-objects.ts'
 import { type ClusterEvent, type EventAction, nodeEvents } from '#scheduler/framework/cluster-event.ts'
 import { deepEqual } from '#scheduler/framework/deep-equal.ts'
@@ -80,9 +80,8 @@ export class ClusterFeed {
   #onPod(before: V1Pod | undefined, after: V1Pod | undefined): void {
     const pod = after ?? before
     if (pod === undefined) return
-    const { cache } = this.#options
     if (after === undefined || isPodFinished(after)) this.#onPodGone(podInfoOf(pod))
-    else if (after.spec.nodeName) this.#onPlacedPod(podInfoOf(after), cache.pod(after.metadata.uid ?? ''))
+    else if (after.spec.nodeName) this.#onPlacedPod(after)
     else this.#onWaitingPod(after, before)
   }
 
@@ -99,8 +98,16 @@ export class ClusterFeed {
     queue.move({ resource: 'Pod', action: 'Delete', before: placed?.pod ?? info.pod, label: 'AssignedPodDelete' })
   }
 
-  #onPlacedPod(info: PodInfo, known: PodInfo | undefined): void {
+  #onPlacedPod(pod: V1Pod): void {
     const { cache, queue, nominator } = this.#options
+    const known = cache.pod(pod.metadata.uid ?? '')
+    if (known !== undefined && !cache.isAssumed(known.uid) && isSameToNodes(known, pod)) {
+      const before = known.pod
+      cache.refreshPod(known.uid, pod)
+      for (const event of podEvents(before, pod, 'AssignedPod')) queue.move(event)
+      return
+    }
+    const info = podInfoOf(pod)
     const wasAssumed = cache.isAssumed(info.uid)
     cache.setPod(info)
     if (known === undefined || wasAssumed) {
@@ -138,13 +145,23 @@ function podEvents(before: V1Pod, after: V1Pod, prefix: 'Pod' | 'AssignedPod'): 
   const add = (action: EventAction, label: string) => events.push({ resource: 'Pod', action, before, after, label: `${prefix}${label}` })
   if (!deepEqual(before.metadata.labels, after.metadata.labels)) add('UpdatePodLabel', 'LabelChange')
   if (isScaledDown(before, after)) add('UpdatePodScaleDown', 'ScaleDown')
+  if (!deepEqual(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses))
+    add('UpdatePodGeneratedResourceClaim', 'GeneratedResourceClaimChange')
   if (before.spec === after.spec) return events
   if (!deepEqual(before.spec.tolerations, after.spec.tolerations)) add('UpdatePodToleration', 'TolerationChange')
   if (before.spec.schedulingGates?.length && !after.spec.schedulingGates?.length)
     add('UpdatePodSchedulingGatesEliminated', 'SchedulingGatesEliminated')
-  if (!deepEqual(before.status?.resourceClaimStatuses, after.status?.resourceClaimStatuses))
-    add('UpdatePodGeneratedResourceClaim', 'GeneratedResourceClaimChange')
   return events
+}
+
+/** Nothing that a node's account of the pod depends on has changed: most updates tell of its status alone. */
+function isSameToNodes({ pod, requests, isTerminating }: PodInfo, after: V1Pod): boolean {
+  return (
+    pod.spec === after.spec &&
+    isTerminating === (after.metadata.deletionTimestamp !== undefined) &&
+    deepEqual(pod.metadata.labels, after.metadata.labels) &&
+    isSameAmount(requests, requestsOf(after))
+  )
 }
 
 function isScaledDown(before: V1Pod, after: V1Pod): boolean {

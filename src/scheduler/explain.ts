@@ -12,7 +12,7 @@ export type Objection = {
   readonly reason: string /** Whether less important pods are all that is in the way. */
   readonly isResolvable: boolean
 }
-export type NodeVerdict = {
+export type NodeResult = {
   readonly node: string
   readonly objections: readonly Objection[]
   readonly scores: Readonly<Record<string, number>>
@@ -24,7 +24,7 @@ export type Explanation = {
   /** What holds for the pod whatever the node. */
   readonly objections: readonly Objection[]
   /** Best first, then those that do not fit. */
-  readonly nodes: readonly NodeVerdict[]
+  readonly nodes: readonly NodeResult[]
   /** Weights of the plugins that scored. */
   readonly weights: Readonly<Record<string, number>>
   readonly summary: string
@@ -56,7 +56,7 @@ export function explain(scheduler: Pick<Scheduler, 'cache' | 'profiles'>, info: 
     return { ...empty, objections: [objectionOf(refused)], summary: fitMessage(nodes.length, diagnosis) }
   }
   const diagnosis = new Diagnosis()
-  const verdicts = new Map<string, NodeVerdict>()
+  const results = new Map<string, NodeResult>()
   for (const node of nodes) {
     const objections: Objection[] = []
     if (nodeNames !== undefined && !nodeNames.has(node.name)) {
@@ -69,10 +69,10 @@ export function explain(scheduler: Pick<Scheduler, 'cache' | 'profiles'>, info: 
       if (objections.length === 0) diagnosis.nodeStatuses.set(node.name, status)
       objections.push(objectionOf(status, plugin.name))
     }
-    verdicts.set(node.name, { node: node.name, objections, scores: {}, total: 0 })
+    results.set(node.name, { node: node.name, objections, scores: {}, total: 0 })
   }
-  const weights = addScores(profile, cycle, scheduler, verdicts)
-  const sorted = [...verdicts.values()].toSorted(
+  const weights = addScores(profile, cycle, scheduler, results)
+  const sorted = [...results.values()].toSorted(
     (one, other) => Number(one.objections.length > 0) - Number(other.objections.length > 0) || other.total - one.total,
   )
   const fitting = sorted.filter(({ objections }) => objections.length === 0)
@@ -87,9 +87,9 @@ function addScores(
   profile: Profile,
   cycle: Cycle,
   { cache }: Pick<Scheduler, 'cache'>,
-  verdicts: Map<string, NodeVerdict>,
+  results: Map<string, NodeResult>,
 ): Record<string, number> {
-  const feasible = cache.nodes.filter(({ name }) => verdicts.get(name)?.objections.length === 0)
+  const feasible = cache.nodes.filter(({ name }) => results.get(name)?.objections.length === 0)
   if (feasible.length === 0) return {}
   const weights: Record<string, number> = {}
   const scores = new Map<string, Record<string, number>>()
@@ -99,7 +99,7 @@ function addScores(
   }
   const totals = profile.score(cycle, feasible, listener)
   for (const [index, { name }] of feasible.entries()) {
-    verdicts.set(name, { node: name, objections: [], scores: scores.get(name) ?? {}, total: totals[index] ?? 0 })
+    results.set(name, { node: name, objections: [], scores: scores.get(name) ?? {}, total: totals[index] ?? 0 })
   }
   return weights
 }
@@ -108,7 +108,7 @@ function addScores(
 export function explanationText({ pod, scheduler, objections, nodes, weights, summary }: Explanation): string {
   const lines = [`Pod ${pod}, scheduler ${scheduler}`, summary]
   for (const { plugin, reason } of objections) lines.push(`  ${plugin}: ${reason}`)
-  const fitting = nodes.filter((verdict) => verdict.objections.length === 0)
+  const fitting = nodes.filter((result) => result.objections.length === 0)
   if (fitting.length > 0) {
     const names = Object.keys(weights)
     lines.push('', 'Nodes that fit, best first (score x weight):')
@@ -116,11 +116,11 @@ export function explanationText({ pod, scheduler, objections, nodes, weights, su
       lines.push(`  ${node}  ${total}  = ${names.map((name) => `${name} ${scores[name] ?? 0}x${weights[name]}`).join(' + ')}`)
     }
   }
-  const others = nodes.filter((verdict) => verdict.objections.length > 0)
+  const others = nodes.filter((result) => result.objections.length > 0)
   if (others.length > 0) lines.push('', 'Nodes that do not fit:')
-  for (const verdict of others) {
-    for (const { plugin, reason, isResolvable } of verdict.objections) {
-      lines.push(`  ${verdict.node}  ${plugin}: ${reason}${isResolvable ? ' (preemption may help)' : ''}`)
+  for (const result of others) {
+    for (const { plugin, reason, isResolvable } of result.objections) {
+      lines.push(`  ${result.node}  ${plugin}: ${reason}${isResolvable ? ' (preemption may help)' : ''}`)
     }
   }
   return `${lines.join('\n')}\n`

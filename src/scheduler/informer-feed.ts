@@ -1,4 +1,5 @@
 /** What the scheduler watches, and how it is told. */
+
 import { ReplicaSet, StatefulSet } from '#api/apps/v1/kinds.gen.ts'
 import { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service } from '#api/core/v1/kinds.gen.ts'
 import type { Kind } from '#api/kind.ts'
@@ -6,6 +7,7 @@ import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import { DeviceClass, ResourceClaim, ResourceSlice } from '#api/resource/v1/kinds.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
+import { defined } from '#base/defined.ts'
 import { Informer, type InformerOptions } from '#client/informer/informer.ts'
 import { type WatchedKind, type WatchedObjects, watchedKinds } from '#scheduler/cluster-objects.ts'
 import type { Scheduler } from '#scheduler/scheduler.ts'
@@ -49,7 +51,7 @@ export class InformerFeed implements Disposable {
         ...options,
         forgetsManagers: true,
         kind: watchedResources[kind],
-        ...(kind === 'Pod' ? { fieldSelector: livePods } : {}),
+        ...defined({ fieldSelector: kind === 'Pod' ? livePods : undefined }),
       })
       type Watched = WatchedObjects[typeof kind]
       informer.addHandler({

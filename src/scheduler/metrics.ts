@@ -6,96 +6,91 @@ export type SchedulerMetrics = ReturnType<typeof schedulerMetrics>
 export function schedulerMetrics(metrics: Metrics) {
   const attemptSeconds = exponentialBuckets(0.001, 2, 15)
   return {
-    attempts: metrics.counter(
-      'scheduler_schedule_attempts_total',
-      "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
-    ),
+    attempts: metrics.counter('scheduler_schedule_attempts_total', 'Attempts to schedule pods, by how they ended.'),
     attemptDuration: metrics.histogram(
       'scheduler_scheduling_attempt_duration_seconds',
-      'Scheduling attempt latency in seconds (scheduling algorithm + binding)',
+      'How long an attempt took, binding included.',
       attemptSeconds,
     ),
     algorithmDuration: metrics.histogram(
       'scheduler_scheduling_algorithm_duration_seconds',
-      'Scheduling algorithm latency in seconds',
+      'How long it took to choose a node.',
       attemptSeconds,
     ),
     extensionPointDuration: metrics.histogram(
       'scheduler_framework_extension_point_duration_seconds',
-      'Latency for running all plugins of a specific extension point.',
+      'How long all plugins of an extension point took.',
       exponentialBuckets(0.0001, 2, 12),
     ),
     pluginDuration: metrics.histogram(
       'scheduler_plugin_execution_duration_seconds',
-      'Duration for running a plugin at a specific extension point.',
+      'How long one plugin took, by extension point.',
       exponentialBuckets(0.00001, 1.5, 20),
     ),
     eventDuration: metrics.histogram(
       'scheduler_event_handling_duration_seconds',
-      'Event handling latency in seconds.',
+      'How long the handling of an event took.',
       exponentialBuckets(0.0001, 2, 12),
     ),
     hintDuration: metrics.histogram(
       'scheduler_queueing_hint_execution_duration_seconds',
-      'Duration for running a queueing hint function of a plugin.',
+      'How long a queueing hint of a plugin took.',
       exponentialBuckets(0.00001, 1.5, 20),
     ),
     /** Here nothing runs but turns of one loop; what is counted is what would be. */
-    goroutines: metrics.gauge('scheduler_goroutines', 'Number of running goroutines split by the work they do such as binding.'),
+    goroutines: metrics.gauge('scheduler_goroutines', 'What runs beside scheduling, such as bindings.'),
     preemptionDuration: metrics.histogram(
       'scheduler_preemption_goroutines_duration_seconds',
-      'Duration in seconds for running goroutines for the preemption.',
+      'How long preemption beside scheduling took.',
       exponentialBuckets(0.01, 2, 20),
     ),
-    preemptionRuns: metrics.counter('scheduler_preemption_goroutines_execution_total', 'Number of preemption goroutines executed.'),
+    preemptionRuns: metrics.counter(
+      'scheduler_preemption_goroutines_execution_total',
+      'Preemptions that ran beside scheduling, by how they ended.',
+    ),
     attemptsPerPod: metrics.histogram(
       'scheduler_pod_scheduling_attempts',
-      'Number of attempts to successfully schedule a pod.',
+      'How many attempts it took until a pod was scheduled.',
       exponentialBuckets(1, 2, 5),
     ),
     podDuration: metrics.histogram(
       'scheduler_pod_scheduling_sli_duration_seconds',
-      'E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.',
+      "Time from a pod's coming into the queue until it was bound, all attempts included.",
       exponentialBuckets(0.01, 2, 20),
     ),
     preemptionVictims: metrics.histogram(
       'scheduler_preemption_victims',
-      'Number of selected preemption victims',
+      'Pods that one preemption has ended.',
       exponentialBuckets(1, 2, 7),
     ),
-    preemptionAttempts: metrics.counter('scheduler_preemption_attempts_total', 'Total preemption attempts in the cluster till now'),
-    incomingPods: metrics.counter(
-      'scheduler_queue_incoming_pods_total',
-      'Number of pods added to scheduling queues by event and queue type.',
-    ),
-    permitWait: metrics.histogram('scheduler_permit_wait_duration_seconds', 'Duration of waiting on permit.', attemptSeconds),
+    preemptionAttempts: metrics.counter('scheduler_preemption_attempts_total', 'How often pods were to make room for others.'),
+    incomingPods: metrics.counter('scheduler_queue_incoming_pods_total', 'Pods that came into a queue, by event and queue.'),
+    permitWait: metrics.histogram('scheduler_permit_wait_duration_seconds', 'How long pods waited for permission.', attemptSeconds),
     scheduledAfterFlush: metrics.counter(
       'scheduler_pod_scheduled_after_flush_total',
-      'Number of pods that were successfully scheduled after being flushed from unschedulablePods due to timeout. This metric helps detect potential queueing hint misconfigurations or event handling issues.',
+      'Pods that no event has woken and that fitted all the same when their time was up.',
     ),
     measureUnschedulable: (read: () => Iterable<readonly [{ plugin: string; profile: string }, number]>) =>
       metrics.measured(
         'scheduler_unschedulable_pods',
-        'The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric could be higher than the number of unschedulable pods.',
+        'Pods that fit nowhere, by plugin; a pod counts for each plugin that refuses it.',
         read,
       ),
     measurePending: (read: () => { active: number; backoff: number; unschedulable: number; gated: number }) =>
-      metrics.measured(
-        'scheduler_pending_pods',
-        "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
-        () => Object.entries(read()).map(([queue, count]) => [{ queue }, count] as const),
+      metrics.measured('scheduler_pending_pods', 'Pods that wait, by queue.', () =>
+        Object.entries(read()).map(([queue, count]) => [{ queue }, count] as const),
       ),
     measureEvaluations: (read: () => Iterable<readonly [{ plugin: string; extension_point: string; profile: string }, number]>) =>
       metrics.measured(
         'scheduler_plugin_evaluation_total',
-        'Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, Filter, PreScore, and Score).',
+        'How often plugins were asked about pods, by extension point and answer.',
         read,
         'counter',
       ),
     measureInFlight: (read: () => Iterable<readonly [{ event: string }, number]>) =>
-      metrics.measured('scheduler_inflight_events', 'Number of events currently tracked in the scheduling queue.', read),
+      metrics.measured('scheduler_inflight_events', 'Events that the queue remembers.', read),
     measureCache: (read: () => { nodes: number; pods: number; assumed: number }) =>
-      metrics.measured('scheduler_cache_size', 'Number of nodes, pods, and assumed (bound) pods in the scheduler cache.', () => {
+      metrics.measured('scheduler_cache_size', 'Nodes, pods and assumed pods that the scheduler knows of.', () => {
         const { nodes, pods, assumed } = read()
         return [
           [{ type: 'nodes' }, nodes],

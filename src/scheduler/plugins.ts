@@ -29,6 +29,8 @@ export type PluginEntry = {
   readonly weight?: number
   /** Takes part only where a configuration names it. */
   readonly isOnDemand?: true
+  /** Without this feature gate likewise. */
+  readonly gate?: string
   make(args: Record<string, unknown>, handle: PluginHandle): AnyPlugin
 }
 
@@ -52,6 +54,6 @@ export const schedulerPlugins: readonly PluginEntry[] = [
   { name: 'NodeResourcesBalancedAllocation', weight: 1, make: (args) => nodeResourcesBalancedAllocation(args) },
   { name: 'ImageLocality', weight: 1, make: (_, handle) => imageLocality(handle) },
   { name: 'DefaultBinder', make: (_, handle) => defaultBinder(handle) },
-  { name: 'NodeDeclaredFeatures', make: () => nodeDeclaredFeatures },
+  { name: 'NodeDeclaredFeatures', gate: 'NodeDeclaredFeatures', make: () => nodeDeclaredFeatures },
   { name: 'ServiceAffinity', isOnDemand: true, make: (args, handle) => serviceAffinity(args, handle) },
 ]

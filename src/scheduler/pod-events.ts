@@ -58,7 +58,7 @@ export class PodEvents {
     const known: Known = { event, count: 1, lastMs: nowMs, writtenMs: nowMs, isWriting: true }
     // Pods are placed once: only what failed can come again.
     if (podEvent.type === 'Warning') this.#remember(key, known)
-    this.#write(known, () => client.create(Event, event))
+    this.#write(known, () => client.create(Event, event, { onlyReadsAnswer: true }))
   }
 
   #repeat(known: Known, nowMs: number): void {

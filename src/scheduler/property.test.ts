@@ -1,7 +1,9 @@
 /** Over thousands of random clusters: what is placed breaks no rule, and what can be placed is. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Node, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { type Random, seededRandom } from '#base/random.ts'
 import { brokenRule } from '#scheduler/testing/brute-force.ts'
 import { FakeCluster } from '#scheduler/testing/fake-cluster.ts'
@@ -19,9 +21,9 @@ function randomNode(random: Random, index: number): V1Node {
     cpu: oneOf(random, ['1', '2', '4']),
     memory: oneOf(random, ['1Gi', '4Gi']),
     pods: oneOf(random, ['2', '4', '110']),
-    ...(sometimes(random, 85) ? { zone: oneOf(random, ['x', 'y', 'z']) } : {}),
+    ...defined({ zone: sometimes(random, 85) ? oneOf(random, ['x', 'y', 'z']) : undefined }),
     labels: { disk: oneOf(random, ['ssd', 'hdd']) },
-    ...(sometimes(random, 15) ? { taints: [{ key: 'k', effect: 'NoSchedule' }] } : {}),
+    ...defined({ taints: sometimes(random, 15) ? [{ key: 'k', effect: 'NoSchedule' }] : undefined }),
     unschedulable: sometimes(random, 5),
   })
 }
@@ -40,11 +42,13 @@ function randomPod(random: Random, name: string): V1Pod {
   return aPod(name, {
     namespace: oneOf(random, ['one', 'two']),
     labels: { app },
-    ...(sometimes(random, 80) ? { cpu: oneOf(random, ['100m', '500m', '1500m']) } : {}),
-    ...(sometimes(random, 50) ? { memory: oneOf(random, ['256Mi', '1Gi']) } : {}),
-    ...(sometimes(random, 15) ? { hostPort: 80 } : {}),
-    ...(sometimes(random, 15) ? { apartFrom: byLabel({ app: oneOf(random, ['web', 'db']) }, oneOf(random, [zone, host])) } : {}),
-    ...(sometimes(random, 10) ? { near: byLabel({ app: oneOf(random, ['web', 'db']) }, oneOf(random, [zone, host])) } : {}),
+    ...defined({
+      cpu: sometimes(random, 80) ? oneOf(random, ['100m', '500m', '1500m']) : undefined,
+      memory: sometimes(random, 50) ? oneOf(random, ['256Mi', '1Gi']) : undefined,
+      hostPort: sometimes(random, 15) ? 80 : undefined,
+      apartFrom: sometimes(random, 15) ? byLabel({ app: oneOf(random, ['web', 'db']) }, oneOf(random, [zone, host])) : undefined,
+      near: sometimes(random, 10) ? byLabel({ app: oneOf(random, ['web', 'db']) }, oneOf(random, [zone, host])) : undefined,
+    }),
     spec,
   })
 }
@@ -65,13 +69,13 @@ test(`no rule is broken and no place overlooked in ${clusters} random clusters`,
       cluster.put('Pod', pod)
       await cluster.settle()
       const { nodeName } = cluster.pod(`p${index}`, pod.metadata.namespace).spec
-      const told = `seed ${seed}, pod ${index}: on ${nodeName}, possible ${possible}`
+      const message = `seed ${seed}, pod ${index}: on ${nodeName}, possible ${possible}`
       if (nodeName === undefined) {
-        assert.equal(possible.length, 0, told)
+        assert.equal(possible.length, 0, message)
         refusals++
         cluster.remove('Pod', `p${index}`, pod.metadata.namespace)
       } else {
-        assert.ok(possible.includes(nodeName), told)
+        assert.ok(possible.includes(nodeName), message)
         placements++
         placed.push({ ...pod, spec: { ...pod.spec, nodeName } })
       }

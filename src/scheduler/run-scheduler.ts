@@ -21,6 +21,8 @@ export type RunSchedulerOptions = {
   instance: string
   metrics?: Metrics
   extenders?: readonly Extender[]
+  /** Whether a feature gate is on; absent: as upstream has it. */
+  isEnabled?: (gate: string) => boolean
 }
 
 export type RunningScheduler = {

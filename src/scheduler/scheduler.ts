@@ -1,6 +1,8 @@
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
-import { findCondition, isSameVerdict } from '#api/meta/find-condition.ts'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
+import { findCondition, isSameCondition } from '#api/meta/find-condition.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import type { Random } from '#base/random.ts'
@@ -9,6 +11,7 @@ import { ClusterCache } from '#scheduler/cache/cluster-cache.ts'
 import { ClusterFeed } from '#scheduler/cluster-feed.ts'
 import { ClusterObjects, type WatchedKind, type WatchedObjects } from '#scheduler/cluster-objects.ts'
 import { profilesOf, type SchedulerConfiguration } from '#scheduler/config/configuration.ts'
+import { type IsEnabled, sightOf } from '#scheduler/config/feature-gates.ts'
 import type { Extender } from '#scheduler/extender/extender.ts'
 import { on, type RetryOn } from '#scheduler/framework/cluster-event.ts'
 import { Cycle } from '#scheduler/framework/cycle.ts'
@@ -31,6 +34,8 @@ export type SchedulerOptions = {
   configuration: SchedulerConfiguration
   metrics?: Metrics
   extenders?: readonly Extender[]
+  /** Whether a feature gate is on; absent: as upstream has it. */
+  isEnabled?: IsEnabled
 }
 
 /** After this many pods in a row others in the process get their turn. */
@@ -49,7 +54,8 @@ export class Scheduler {
   readonly profiles: ReadonlyMap<string, Profile>
   readonly nominator = new Nominator()
   readonly waiting: WaitingPods
-  readonly #options: SchedulerOptions & { extenders: readonly Extender[] }
+  readonly #options: SchedulerOptions & { extenders: readonly Extender[]; isEnabled: IsEnabled }
+  readonly #sight: ReturnType<typeof sightOf>
   readonly #metrics
   readonly #feed: ClusterFeed
   readonly #search: NodeSearch
@@ -58,7 +64,9 @@ export class Scheduler {
   readonly #changeListeners = new Set<(kind: WatchedKind) => void>()
 
   constructor(options: SchedulerOptions) {
-    this.#options = { ...options, extenders: options.extenders ?? [] }
+    const isEnabled = options.isEnabled ?? new FeatureGates().isEnabled
+    this.#options = { ...options, extenders: options.extenders ?? [], isEnabled }
+    this.#sight = sightOf(isEnabled)
     const { clock, random, configuration } = options
     const { extenders } = this.#options
     this.#metrics = schedulerMetrics(options.metrics ?? new Metrics())
@@ -78,6 +86,8 @@ export class Scheduler {
       retryOn: this.#retryOn(),
       initialBackoffMs: configuration.podInitialBackoffSeconds * 1000,
       maxBackoffMs: configuration.podMaxBackoffSeconds * 1000,
+      ...defined({ maxUnschedulableMs: configuration.podMaxUnschedulableMs }),
+      popsFromBackoff: isEnabled('SchedulerPopFromBackoffQ'),
       onQueued: (queue, event) => this.#metrics.incomingPods.inc({ queue, event }),
       onHint: (plugin, event, hint, seconds) => this.#metrics.hintDuration.observe(seconds, { plugin, event, hint }),
     })
@@ -99,7 +109,7 @@ export class Scheduler {
 
   observe<Kind extends WatchedKind>(kind: Kind, before: WatchedObjects[Kind] | undefined, after: WatchedObjects[Kind] | undefined): void {
     const startMs = this.#options.clock.monotonic()
-    const event = this.#feed.observe(kind, before, after)
+    const event = this.#feed.observe(kind, this.#sight(kind, before), this.#sight(kind, after))
     this.#metrics.eventDuration.observe(this.#secondsSince(startMs), { event })
     if (this.#changeListeners.size > 0) for (const listener of [...this.#changeListeners]) listener(kind)
   }
@@ -157,7 +167,7 @@ export class Scheduler {
   }
 
   #bindingRoom() {
-    const { client, logger, extenders, clock } = this.#options
+    const { client, logger, extenders, clock, isEnabled } = this.#options
     const { cache, queue, waiting } = this
     return {
       client,
@@ -168,6 +178,7 @@ export class Scheduler {
       queue,
       waiting,
       binding: this.#binding,
+      announcesNode: isEnabled('NominatedNodeNameForExpectation'),
       metrics: this.#metrics,
       fail: this.fail.bind(this),
     }
@@ -222,10 +233,10 @@ export class Scheduler {
   }
 
   #patchStatus(pod: V1Pod, condition: V1PodCondition, nominatedNode: string | undefined): void {
-    const isKnown = isSameVerdict(findCondition(pod.status?.conditions, condition.type), condition)
+    const isKnown = isSameCondition(findCondition(pod.status?.conditions, condition.type), condition)
     const isMoved = nominatedNode !== undefined && nominatedNode !== (pod.status?.nominatedNodeName ?? '')
     if (isKnown && !isMoved) return
-    const patch: PodStatusPatch = { condition, ...(isMoved ? { nominatedNodeName: nominatedNode } : {}) }
+    const patch: PodStatusPatch = { condition, ...defined({ nominatedNodeName: isMoved ? nominatedNode : undefined }) }
     const { client, logger } = this.#options
     client.patchPodStatus(pod, patch).catch((error: unknown) => {
       if (!client.isNotFound(error))
@@ -270,7 +281,7 @@ export class Scheduler {
   }
 
   #handle(): Omit<PluginHandle, 'profile'> {
-    const { client, clock, random, logger, extenders } = this.#options
+    const { client, clock, random, logger, extenders, isEnabled } = this.#options
     return {
       cache: this.cache,
       objects: this.objects,
@@ -279,6 +290,7 @@ export class Scheduler {
       random,
       logger,
       extenders,
+      isEnabled,
       metrics: this.#metrics,
       nominator: this.nominator,
       activate: (uids) => this.queue.activate(uids),

@@ -1,4 +1,5 @@
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { KeyValue, Store } from '#store/store.ts'
 
 export type CopyOptions = { from: Store; to: Store; prefix: string }
@@ -38,7 +39,7 @@ export async function copyStore({ from, to, prefix }: CopyOptions): Promise<numb
   let copied = 0
   const end = prefixEnd(prefix)
   for (let key = prefix; ; ) {
-    const { kvs, more } = await from.range({ key, end, limit: pageSize, ...(revision > 0 ? { revision } : {}) })
+    const { kvs, more } = await from.range({ key, end, limit: pageSize, ...omitEmpty({ revision }) })
     for (const kv of kvs) {
       if (batch.length >= batchOperations || bytes + kv.value.byteLength > batchBytes) await flush()
       batch.push(kv)

@@ -9,6 +9,7 @@ import { insertLogRow, writeRecords } from '#store/sqlite/log-rows.ts'
 import { readNewest } from '#store/sqlite/read-newest.ts'
 import { recordBytes, writeRecord } from '#store/sqlite/record.ts'
 import { createStoreFile, openStoreFile, storePath, syncDirectory } from '#store/sqlite/schema.ts'
+import { SummaryWriter } from '#store/sqlite/summary.ts'
 import { type Store, StoreError } from '#store/store.ts'
 
 export type SnapshotStatus = { revision: number; keys: number; leases: number; sizeBytes: number; sha256: string }
@@ -97,11 +98,10 @@ function foldLog(sqlite: Sqlite, path: string): void {
 }
 
 function writeCounters(database: SqliteDatabase, revision: number, leases: { id: string; grantedSeconds: number }[]): void {
-  const set = database.prepare('UPDATE counters SET value = ? WHERE name = ?')
-  set.run(revision, 'revision')
-  set.run(revision, 'compacted')
-  const grant = database.prepare('INSERT INTO leases VALUES (?, ?)')
-  for (const { id, grantedSeconds } of leases) grant.run(BigInt(id), grantedSeconds)
+  const summary = new SummaryWriter(database)
+  summary.count('revision', revision)
+  summary.count('compacted', revision)
+  for (const { id, grantedSeconds } of leases) summary.grant(BigInt(id), grantedSeconds)
 }
 
 async function write(stream: SnapshotStream, file: string, files: Files): Promise<SnapshotStatus> {

@@ -45,6 +45,8 @@ export type Store = AsyncDisposable & {
   defragment?(): Promise<void>
   /** Why writes are refused (disk full, disk failing, connection lost), or undefined while all is well. */
   readonly trouble: Error | undefined
+  /** What the database complains of to whoever asks, though reads and this connection are well; absent where it never does. */
+  alarm?(): Promise<string | undefined>
   close(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Kind } from '#api/kind.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
@@ -11,10 +11,12 @@ import { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { clusterIdentities } from '#apiserver/pki/identities.ts'
 import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
 import { type RunApiServerOptions, type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
+import { sharedObjects } from '#apiserver/watch-cache/cached-object.ts'
 import type { Clock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { type Logger, type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
+import { Metrics } from '#base/metrics.ts'
 import { type Random, seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { Client } from '#client/client.ts'
@@ -23,6 +25,7 @@ import type { Transport } from '#client/transport.ts'
 import { type UpOptions, upOptions } from '#cmd/up/options.ts'
 import { controllers } from '#controllers/controllers.ts'
 import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
+import type { Controller } from '#controllers/runtime/environment.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 import { type ControllerSettings, defaultSettings } from '#controllers/runtime/settings.ts'
 import type { VolumeDriver } from '#controllers/volume-driver/volume-driver.ts'
@@ -35,12 +38,16 @@ export type FakeClusterOptions = FakeNodesOptions & {
   controllers?: readonly string[]
   /** Drivers of volumes, whose loops run beside the controllers. */
   drivers?(clock: VirtualClock): readonly VolumeDriver[]
+  /** Controllers that are not among those that can be named; made anew whenever controllers start. */
+  more?(clock: VirtualClock): readonly Controller[]
   seed?: number
   settings?: Partial<ControllerSettings>
   featureGates?: readonly string[]
   runtimeConfig?: readonly string[]
-  /** Stands between the controllers and the server: for faults. */
-  through?(transport: Transport, parts: { clock: VirtualClock; random: Random }): Transport
+  /** Admission plugins that are off unless said. */
+  enableAdmissionPlugins?: readonly string[]
+  /** Stands between the controllers and the server: for faults. `account` is whom they work as. */
+  through?(transport: Transport, parts: { clock: VirtualClock; random: Random; account: string }): Transport
   /** Pods are not touched by anybody. */
   withoutNodes?: boolean
   keepsLog?: boolean
@@ -56,6 +63,7 @@ export class FakeCluster implements AsyncDisposable {
   readonly #options: FakeClusterOptions
   readonly #logger: Logger
   #manager: ControllerManager | undefined
+  #metrics = new Metrics()
 
   private constructor(server: RunningApiServer, clock: VirtualClock, random: Random, options: FakeClusterOptions, log: LogRecord[]) {
     this.server = server
@@ -71,7 +79,8 @@ export class FakeCluster implements AsyncDisposable {
   static async start(options: FakeClusterOptions = {}): Promise<FakeCluster> {
     const clock = new VirtualClock()
     const random = seededRandom(options.seed ?? 1)
-    const server = await fakeApiServer(clock, random, options.featureGates, { runtimeConfig: options.runtimeConfig ?? [] })
+    const { featureGates, runtimeConfig = [], enableAdmissionPlugins = [] } = options
+    const server = await fakeApiServer(clock, random, featureGates, { runtimeConfig, access: { ...bareAccess, enableAdmissionPlugins } })
     const cluster = new FakeCluster(server, clock, random, options, [])
     if (!options.withoutNodes) await cluster.nodes.start()
     await cluster.startControllers()
@@ -84,16 +93,23 @@ export class FakeCluster implements AsyncDisposable {
   }
 
   async startControllers(): Promise<void> {
-    if (this.#options.controllers === undefined) return
+    if (this.#options.controllers === undefined && this.#options.more === undefined) return
     const { clock, random } = this
     const drivers = this.#options.drivers?.(clock) ?? []
-    const through = (transport: Transport) => this.#options.through?.(transport, { clock, random }) ?? transport
+    const through = (transport: Transport, account: string) => this.#options.through?.(transport, { clock, random, account }) ?? transport
+    this.#metrics = new Metrics()
     const manager = new ControllerManager({
-      controllers: [...selectControllers(controllers, this.#options.controllers), ...drivers.map(volumeDriverControllers)],
+      metrics: this.#metrics,
+      controllers: [
+        ...selectControllers(controllers, this.#options.controllers ?? []),
+        ...drivers.map(volumeDriverControllers),
+        ...(this.#options.more?.(clock) ?? []),
+      ],
       client: new Client({
         // Drivers speak for themselves.
         transport: through(
           drivers.length > 0 ? this.transportAs('admin', ['system:masters']) : this.transportAs('system:kube-controller-manager'),
+          'kube-controller-manager',
         ),
         userAgent: 'kube-controller-manager',
       }),
@@ -104,6 +120,7 @@ export class FakeCluster implements AsyncDisposable {
               'system:serviceaccounts',
               'system:serviceaccounts:kube-system',
             ]),
+            account,
           ),
           userAgent: 'kube-controller-manager',
         }),
@@ -130,6 +147,15 @@ export class FakeCluster implements AsyncDisposable {
     await started
   }
 
+  /** Runs further controllers, as the administrator unless said, until they are disposed of. */
+  async run(more: readonly Controller[], settings: Partial<ControllerSettings> = {}, client = this.client): Promise<AsyncDisposable> {
+    const { clock, random } = this
+    const merged = { ...defaultSettings, ...this.#options.settings, ...settings }
+    const manager = new ControllerManager({ controllers: more, client, clock, random, logger: this.#logger, settings: merged })
+    await manager.start()
+    return { [Symbol.asyncDispose]: () => manager.stop() }
+  }
+
   /** Ends the controllers at once, whatever they were at. */
   async stopControllers(): Promise<void> {
     const stopped = this.#manager?.stop()
@@ -149,10 +175,7 @@ export class FakeCluster implements AsyncDisposable {
     return this.client.get(kind, namespace, name)
   }
   async find<T extends KubernetesObject>(kind: Kind<T>, namespace: string, name: string): Promise<T | undefined> {
-    return this.client.get(kind, namespace, name).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    return this.client.get(kind, namespace, name).catch(ignoreNotFound)
   }
   async list<T extends KubernetesObject>(kind: Kind<T>, namespace = ''): Promise<T[]> {
     return (await this.client.list(kind, { namespace })).items
@@ -162,6 +185,10 @@ export class FakeCluster implements AsyncDisposable {
     const object = await this.get(kind, namespace, name)
     edit(object)
     return this.client.update(kind, object)
+  }
+  /** Of the controllers that run now. */
+  metricsText(): string {
+    return this.#metrics.text()
   }
   advance(by: Parameters<VirtualClock['advance']>[0]): Promise<void> {
     return this.clock.advance(by)
@@ -185,6 +212,8 @@ export async function fakeApiServer(
   featureGates: readonly string[] = [],
   more: Partial<RunApiServerOptions> = {},
 ): Promise<RunningApiServer> {
+  // Whoever changes what is shared is found out.
+  sharedObjects.areFrozen = true
   return runApiServer({
     store: new MemoryStore({ clock }),
     keys: await sharedKeys(),
@@ -198,8 +227,7 @@ export async function fakeApiServer(
     featureGates: [...featureGates],
     runtimeConfig: [],
     servesLegacyApis: true,
-    // Pods are made without service accounts and tokens unless a test runs the controllers for them.
-    access: { ...defaults, disableAdmissionPlugins: ['ServiceAccount'], anonymousAuth: false },
+    access: bareAccess,
     outside: { files: nodeFiles, http: nodeHttpClient, connect: () => Promise.reject(new Error('nothing is outside')) },
     insecurePort: 0,
     version: { gitVersion: 'v1.36.4' },
@@ -210,6 +238,9 @@ export async function fakeApiServer(
 }
 
 const defaults = Object.fromEntries(Object.entries(upOptions).map(([name, option]) => [name, option.default])) as UpOptions
+
+/** Pods are made without service accounts and tokens unless a test runs the controllers for them. */
+const bareAccess = { ...defaults, disableAdmissionPlugins: ['ServiceAccount'], anonymousAuth: false }
 
 let keys: Promise<ClusterKeys> | undefined
 

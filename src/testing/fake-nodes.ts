@@ -26,6 +26,8 @@ export type FakeNodesOptions = {
   /** Renews leases and reports readiness. */
   heartbeats?: boolean
   exitCode?: number
+  /** Says what containers have, as nodes do on which pods can be resized in place. */
+  reportsResources?: boolean
 }
 
 export class FakeNodes {
@@ -35,7 +37,7 @@ export class FakeNodes {
   readonly #informer: Informer<V1Pod>
   readonly #pending = new Map<string, Timer>()
   readonly #silent = new Set<string>()
-  readonly #told = new Map<string, Fate>()
+  readonly #reported = new Map<string, Fate>()
   #beat: Timer | undefined
   #placed = 0
   #address = 0
@@ -52,6 +54,7 @@ export class FakeNodes {
       endMs: 1000,
       heartbeats: false,
       exitCode: 1,
+      reportsResources: false,
       ...options,
     }
     this.#informer = new Informer({ client, clock, random, kind: Pod, logger: silentLogger })
@@ -137,8 +140,8 @@ export class FakeNodes {
     }
     const fate = fateOf(pod)
     const phase = pod.status?.phase ?? 'Pending'
-    // Once told, a pod that starts does so without being told again.
-    if (phase === 'Pending' && this.#told.get(uid) === fate) return
+    // A pod whose fate has been reported once starts without another report.
+    if (phase === 'Pending' && this.#reported.get(uid) === fate) return
     if (phase === 'Pending') this.#later(`${uid} start`, startMs, () => this.#startPod(pod, fate))
     else if (phase === 'Running' && fate === 'succeeds') this.#later(`${uid} work`, workMs, () => this.#finish(pod, 'Succeeded'))
     else if (phase === 'Running' && fate === 'fails') this.#later(`${uid} work`, workMs, () => this.#finish(pod, 'Failed'))
@@ -157,7 +160,7 @@ export class FakeNodes {
   }
 
   #forget(uid: string): void {
-    this.#told.delete(uid)
+    this.#reported.delete(uid)
     for (const step of ['start', 'work', 'end']) {
       this.#pending.get(`${uid} ${step}`)?.cancel()
       this.#pending.delete(`${uid} ${step}`)
@@ -178,7 +181,7 @@ export class FakeNodes {
     }
     if (this.#silent.has(spec.nodeName ?? '')) return
     await this.#report(pod, fate === 'hangs' ? 'Pending' : 'Running', fate === 'hangs' ? 'False' : 'True')
-    this.#told.set(metadata.uid ?? '', fate)
+    this.#reported.set(metadata.uid ?? '', fate)
   }
 
   async #finish(pod: V1Pod, phase: 'Succeeded' | 'Failed'): Promise<void> {
@@ -209,6 +212,7 @@ export class FakeNodes {
         ready: ready === 'True',
         restartCount: 0,
         state,
+        ...(this.#options.reportsResources ? { resources: container.resources ?? {} } : {}),
       })),
     }
     if (status.podIP) status.podIPs = [{ ip: status.podIP }]

@@ -1,7 +1,9 @@
 /** A node whose files and mounts are real, below a directory of their own, while the API is in memory and in virtual time. */
+
 import { join } from 'node:path'
 import { Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Container, V1Pod, V1PodSpec, V1Service } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
@@ -81,7 +83,7 @@ export class TestNode implements AsyncDisposable {
       dns: { clusterDns: ['10.96.0.10'], clusterDomain: 'cluster.local', resolvConf: '' },
       hostIps: ['192.0.2.1'],
       allocatable: () => ({ cpu: '2', memory: '4Gi' }),
-      ...(withCsi === undefined ? {} : { csi: withCsi({ client, clock, root }) }),
+      ...defined({ csi: withCsi === undefined ? undefined : withCsi({ client, clock, root }) }),
       ...rest,
     }
     const runtimeHelper = await NodeRuntimeHelper.open(all)

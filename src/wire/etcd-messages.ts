@@ -1,5 +1,6 @@
 /** The messages and methods of etcd's v3 API that this program speaks. Numbers and names are etcd's. */
-import { decodeMessage, describeMessages, encodeMessage } from '#wire/protobuf-messages.ts'
+import { type GrpcMethod, grpcMessages } from '#wire/grpc-method.ts'
+import { describeMessages } from '#wire/protobuf-messages.ts'
 
 /** Compare, filter and event types, and the others that etcd numbers. */
 export const compareResults = { '=': 0, '>': 1, '<': 2, '!=': 3 } as const
@@ -45,6 +46,9 @@ const types = describeMessages({
   LeaseLeasesResponse: 'header:1:ResponseHeader leases:2:LeaseId[]',
   Member: 'id:1:id name:2:string peerUrls:3:string[] clientUrls:4:string[] isLearner:5:bool',
   MemberListResponse: 'header:1:ResponseHeader members:2:Member[]',
+  MemberAddRequest: 'peerUrls:1:string[] isLearner:2:bool',
+  MemberAddResponse: 'header:1:ResponseHeader member:2:Member members:3:Member[]',
+  MemberId: 'id:1:id',
   StatusResponse:
     'header:1:ResponseHeader version:2:string dbSize:3:int leader:4:id raftIndex:5:int raftTerm:6:int raftAppliedIndex:7:int ' +
     'errors:8:string[] dbSizeInUse:9:int isLearner:10:bool storageVersion:11:string dbSizeQuota:12:int',
@@ -145,23 +149,16 @@ export type PbStatusResponse = HeaderOnly & {
 type Draft<T> = { [Key in keyof T]?: T[Key] extends (infer Item)[] ? Draft<Item>[] : T[Key] extends Uint8Array ? T[Key] : DraftOf<T[Key]> }
 type DraftOf<T> = T extends Uint8Array | bigint | number | string | boolean | undefined ? T : T extends object ? Draft<T> : T
 
-export type EtcdMethod<Request, Response> = {
-  path: string
-  encodeRequest(request: Draft<Request>): Uint8Array
-  decodeRequest(bytes: Uint8Array): Request
-  encodeResponse(response: Draft<Response>): Uint8Array
-  decodeResponse(bytes: Uint8Array): Response
-}
+export type EtcdMethod<Request, Response> = GrpcMethod<Request, Response, Draft<Request>, Draft<Response>>
 
-function method<Request, Response>(path: string, request: keyof typeof types, response: keyof typeof types): EtcdMethod<Request, Response> {
-  return {
-    path: `/etcdserverpb.${path}`,
-    encodeRequest: (value) => encodeMessage(types[request], value),
-    decodeRequest: (bytes) => decodeMessage(types[request], bytes) as Request,
-    encodeResponse: (value) => encodeMessage(types[response], value),
-    decodeResponse: (bytes) => decodeMessage(types[response], bytes) as Response,
-  }
-}
+const method = <Request, Response>(
+  path: string,
+  request: keyof typeof types,
+  response: keyof typeof types,
+): EtcdMethod<Request, Response> => ({
+  path: `/etcdserverpb.${path}`,
+  ...grpcMessages(types[request], types[response]),
+})
 
 type None = Record<string, never>
 
@@ -190,6 +187,13 @@ export const etcdMethods = {
   ),
   leaseLeases: method<None, HeaderOnly & { leases: { id: bigint }[] }>('Lease/LeaseLeases', 'Empty', 'LeaseLeasesResponse'),
   memberList: method<None, HeaderOnly & { members: PbMember[] }>('Cluster/MemberList', 'Empty', 'MemberListResponse'),
+  memberAdd: method<{ peerUrls: string[]; isLearner: boolean }, HeaderOnly & { member: PbMember | undefined; members: PbMember[] }>(
+    'Cluster/MemberAdd',
+    'MemberAddRequest',
+    'MemberAddResponse',
+  ),
+  memberPromote: method<{ id: bigint }, HeaderOnly & { members: PbMember[] }>('Cluster/MemberPromote', 'MemberId', 'MemberListResponse'),
+  memberRemove: method<{ id: bigint }, HeaderOnly & { members: PbMember[] }>('Cluster/MemberRemove', 'MemberId', 'MemberListResponse'),
   status: method<None, PbStatusResponse>('Maintenance/Status', 'Empty', 'StatusResponse'),
   defragment: method<None, HeaderOnly>('Maintenance/Defragment', 'Empty', 'HeaderOnly'),
   snapshot: method<None, HeaderOnly & { remainingBytes: number; blob: Uint8Array; version: string }>(

@@ -4,11 +4,11 @@
  * `name:number:kind`, where the kind is one of these or the name of another message; `[]` after it makes a list.
  * An `int` is a 64-bit integer that is small enough for a number, an `id` one that is not. A `map` is from strings to strings.
  */
-type ScalarKind = 'int' | 'id' | 'bool' | 'bytes' | 'string' | 'map'
+type ScalarKind = 'int' | 'id' | 'double' | 'bool' | 'bytes' | 'string' | 'map'
 type Field = { name: string; number: number; isList: boolean } & ({ kind: ScalarKind } | { kind: 'message'; message: MessageType })
 export type MessageType = { readonly name: string; fields: Field[]; byNumber: Map<number, Field> }
 
-const scalars = new Set(['int', 'id', 'bool', 'bytes', 'string', 'map'])
+const scalars = new Set(['int', 'id', 'double', 'bool', 'bytes', 'string', 'map'])
 
 /** Reads the descriptions; messages may name each other in any order. */
 export function describeMessages<Name extends string>(descriptions: Record<Name, string>): Record<Name, MessageType> {
@@ -100,6 +100,13 @@ function writeField(writer: BackwardWriter, field: Field, content: unknown): voi
       writer.bigVarint(BigInt.asUintN(64, content as bigint))
       writer.varint(field.number << 3)
       return
+    case 'double': {
+      const bytes = Buffer.alloc(8)
+      bytes.writeDoubleLE(content as number)
+      writer.bytes(bytes)
+      writer.varint((field.number << 3) | 1)
+      return
+    }
     case 'bool':
       writer.varint(content ? 1 : 0)
       writer.varint(field.number << 3)
@@ -230,6 +237,10 @@ class Reader {
         return this.#big()
       case 'bool':
         return this.#integer() !== 0
+      case 'double':
+        this.#at += 8
+        if (this.#at > this.#buffer.length) throw new RangeError(`${field.name} is cut short`)
+        return this.#buffer.readDoubleLE(this.#at - 8)
     }
     const size = this.#integer()
     const start = this.#at
@@ -298,7 +309,7 @@ function zeros(type: MessageType): Values {
 }
 
 function zeroOf(kind: ScalarKind): unknown {
-  if (kind === 'int') return 0
+  if (kind === 'int' || kind === 'double') return 0
   if (kind === 'id') return 0n
   if (kind === 'bool') return false
   if (kind === 'map') return {}

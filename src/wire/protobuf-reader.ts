@@ -13,14 +13,20 @@ const wire32 = 5
 const endOfInput = 'unexpected EOF'
 const overflow = 'proto: integer overflow'
 
+/** How many fields may be read for nothing: `tooMany` is thrown where there are more. Two bytes make one. */
+export type DropLimit = { most: number; tooMany(): Error }
+
 /** Reads protobuf's wire format from front to back. Every method throws `ProtobufError` for what cannot be. */
 export class ProtobufReader {
   readonly #bytes: Buffer
   position: number
   /** Where the message that is being read ends. */
   end: number
+  readonly #limit: DropLimit | undefined
+  #dropped = 0
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, limit?: DropLimit) {
+    this.#limit = limit
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.position = 0
     this.end = bytes.length
@@ -98,10 +104,16 @@ export class ProtobufReader {
     return outer
   }
 
+  /** Counts a field of which nothing is kept. */
+  drop(): void {
+    if (this.#limit !== undefined && ++this.#dropped > this.#limit.most) throw this.#limit.tooMany()
+  }
+
   skip(wireType: number): void {
     let depth = 0
     let type = wireType
     for (;;) {
+      this.drop()
       switch (type) {
         case wireVarint:
           this.#varint(false)

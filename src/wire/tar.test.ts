@@ -35,7 +35,11 @@ test('what is written is found again, where it lies', async () => {
 const hasTar = spawnSync('tar', ['--version']).stdout?.includes('GNU tar')
 
 test('the tar program reads what is written', { skip: hasTar ? false : 'there is no GNU tar' }, () => {
-  const { stdout, status } = spawnSync('tar', ['-tv'], { input: writeTar(entries), encoding: 'utf8' })
+  const { stdout, status } = spawnSync('tar', ['-tv'], {
+    input: writeTar(entries),
+    encoding: 'utf8',
+    env: { ...process.env, TZ: 'UTC', LC_ALL: 'C' },
+  })
   assert.equal(status, 0)
   assert.match(stdout, /-rwxr-xr-x 0\/0\s+600 1970-01-01 00:00 bin\/tool\n/)
   assert.match(stdout, /lrwxr-xr-x 0\/0\s+0 1970-01-01 00:00 bin\/link -> tool\n/)

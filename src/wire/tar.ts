@@ -1,5 +1,7 @@
 /** Archives in the tar format (ustar, with the longer names of pax and GNU when read). */
 
+import { defined } from '#base/defined.ts'
+
 export type TarEntry = {
   path: string
   content?: Uint8Array
@@ -18,13 +20,13 @@ export function writeTar(entries: readonly TarEntry[]): Uint8Array {
   const parts: Uint8Array[] = []
   for (const entry of entries) {
     const content = entry.content ?? Buffer.alloc(0)
-    parts.push(headerOf(entry, content.byteLength), content, Buffer.alloc((blockBytes - (content.byteLength % blockBytes)) % blockBytes))
+    parts.push(tarHeader(entry, content.byteLength), content, tarPadding(content.byteLength))
   }
-  parts.push(Buffer.alloc(2 * blockBytes))
+  parts.push(tarEnd)
   return Buffer.concat(parts)
 }
 
-function headerOf({ path, kind = 'file', mode, target = '', modifiedSeconds = 0 }: TarEntry, sizeBytes: number): Buffer {
+export function tarHeader({ path, kind = 'file', mode, target = '', modifiedSeconds = 0 }: TarEntry, sizeBytes: number): Buffer {
   const header = Buffer.alloc(blockBytes)
   const { prefix, name } = splitPath(path)
   if (Buffer.byteLength(target) > 100) throw new RangeError(`the target of ${path} is too long for an archive`)
@@ -57,6 +59,12 @@ function splitPath(path: string): { prefix: string; name: string } {
 }
 
 /** A part of an archive, read where it lies: archives of images may be larger than memory. */
+/** What follows the content of a file, up to the next entry. */
+export const tarPadding = (sizeBytes: number): Uint8Array => Buffer.alloc((blockBytes - (sizeBytes % blockBytes)) % blockBytes)
+
+/** What ends an archive. */
+export const tarEnd: Uint8Array = Buffer.alloc(1024)
+
 export type TarSource = { readAt(position: number, sizeBytes: number): Promise<Uint8Array> }
 
 export type TarPlace = Omit<TarEntry, 'content'> & { position: number; sizeBytes: number }
@@ -87,7 +95,14 @@ export async function listTar(source: TarSource): Promise<TarPlace[]> {
     const path = longName ?? (prefix === '' ? textAt(header, 0, 100) : `${prefix}/${textAt(header, 0, 100)}`)
     longName = undefined
     const mode = Number.parseInt(textAt(header, 100, 8).trim() || '0', 8)
-    places.push({ path, kind, mode, position, sizeBytes, ...(kind === 'symlink' ? { target: textAt(header, 157, 100) } : {}) })
+    places.push({
+      path,
+      kind,
+      mode,
+      position,
+      sizeBytes,
+      ...defined({ target: kind === 'symlink' ? textAt(header, 157, 100) : undefined }),
+    })
   }
 }
 

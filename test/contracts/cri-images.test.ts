@@ -23,7 +23,7 @@ import { testImage } from '../support/test-image.ts'
 
 const main = join(import.meta.dirname, '../../src/cmd/main.ts')
 
-describe('images in containerd', { skip: whyNoContainers(), timeout: 60_000 }, () => {
+describe('images in containerd', { skip: whyNoContainers(), timeout: 600_000 }, () => {
   let containerd: TestContainerd
   let client: CriClient
   let registry: TestRegistry
@@ -139,7 +139,7 @@ describe('images in containerd', { skip: whyNoContainers(), timeout: 60_000 }, (
     assert.match(String(open.outcome), /^sha256:/)
     assert.match(
       open.events[1] ?? '',
-      /^Pulled: Successfully pulled image "127\.0\.0\.1:\d+\/open\/app:1" in [\d.]+m?s \([\d.]+m?s including waiting\)\. Image size: \d+ bytes\.$/,
+      /^Pulled: Successfully pulled image "127\.0\.0\.1:\d+\/open\/app:1" in [\d.hm]+s \([\d.hm]+s including waiting\)\. Image size: \d+ bytes\.$/,
     )
     const denied = await ensure('private/app:1')
     assert.ok(denied.outcome instanceof Error && 'reason' in denied.outcome)

@@ -10,7 +10,7 @@ import { formatMicroTime } from '#api/meta/time.ts'
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver, V1CSINode, V1StorageClass, V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
-import { GrpcError, grpcChannel, grpcCodes } from '#base/grpc.ts'
+import { GrpcError, grpcChannel } from '#base/grpc.ts'
 import { silentLogger } from '#base/log.ts'
 import { seededRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -22,11 +22,16 @@ import { snapshotContentController } from '#controllers/volume-snapshot/content-
 import { snapshotResources, VolumeSnapshot, VolumeSnapshotClass, VolumeSnapshotContent } from '#controllers/volume-snapshot/definitions.ts'
 import { volumeSnapshotController } from '#controllers/volume-snapshot/snapshot-controller.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
+import { callerByClock } from '#wire/csi/caller-by-clock.ts'
 import { answerBytes, callerOver, isCsiMethod } from '#wire/csi/csi-driver.ts'
+import type { CsiMethodName } from '#wire/csi/csi-types.ts'
 import { TestDriver } from '../support/csi-driver/csi-driver.ts'
+import { everyFault } from '../support/csi-driver/driver-faults.ts'
 
 const driverName = 'disks.test'
 const binder = ['persistentvolume-binder', 'pvc-protection', 'pv-protection']
+
+type WorldOptions = { annotations?: Record<string, string>; faulty?: readonly CsiMethodName[] }
 
 class ControllerWorld implements AsyncDisposable {
   readonly cluster: FakeCluster
@@ -41,7 +46,8 @@ class ControllerWorld implements AsyncDisposable {
     this.#stack = stack
   }
 
-  static async start(annotations: Record<string, string> = {}): Promise<ControllerWorld> {
+  /** `faulty` are the calls at which everything goes wrong once. */
+  static async start({ annotations = {}, faulty = [] }: WorldOptions = {}): Promise<ControllerWorld> {
     await using stack = new AsyncDisposableStack()
     const directory = await nodeFiles.temporaryDirectory('tn csi ')
     stack.defer(() => nodeFiles.remove(directory))
@@ -49,16 +55,18 @@ class ControllerWorld implements AsyncDisposable {
     const driver = stack.use(
       await TestDriver.start({ name: driverName, nodeId: 'machine-1', directory, registry: join(directory, 'registry'), topology }),
     )
+    for (const name of faulty) driver.faults.next(name, ...everyFault)
     const cluster = stack.use(await FakeCluster.start({ withoutNodes: true, controllers: binder }))
     const { client: admin, clock } = cluster
     const channel = stack.use(await grpcChannel(`unix://${driver.socket}`))
-    const caller = callerOver(channel)
+    const caller = callerByClock(callerOver(channel), clock)
     // What the agent of the node would do with the call.
     const post = async (target: string, body: string): Promise<string> => {
-      const [, name = ''] = /\/nodes\/n1\/proxy\/csi\/disks\.test\/(\w+)\?/.exec(target) ?? []
+      const [, name = '', timeoutMs] = /\/nodes\/n1\/proxy\/csi\/disks\.test\/(\w+)\?timeoutMs=(\d+)/.exec(target) ?? []
       assert.ok(isCsiMethod(name), target)
       try {
-        return JSON.stringify({ response: Buffer.from(await answerBytes(caller, name, Buffer.from(body, 'base64'))).toString('base64') })
+        const answer = await answerBytes(caller, name, Buffer.from(body, 'base64'), Number(timeoutMs))
+        return JSON.stringify({ response: Buffer.from(answer).toString('base64') })
       } catch (error) {
         if (error instanceof GrpcError) return JSON.stringify({ code: error.code, message: error.message })
         throw error
@@ -83,11 +91,13 @@ class ControllerWorld implements AsyncDisposable {
   }
 
   /** Time passes until it holds: sockets and disks are real. */
-  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  async until(what: string, holds: () => Promise<boolean>, { stepMs = 200 } = {}): Promise<void> {
     for (let turn = 0; turn < 3000; turn++) {
       if (await holds()) return
       await this.cluster.clock.settle()
-      await this.cluster.clock.advance(200)
+      // Or a call would be given up for no fault of the driver's.
+      if (this.driver.faults.isBusy) turn--
+      else await this.cluster.clock.advance(stepMs)
     }
     assert.fail(`it never came about: ${what}`)
   }
@@ -113,21 +123,14 @@ class ControllerWorld implements AsyncDisposable {
 
 const bound = (of: object, value: unknown): unknown => (typeof value === 'function' ? value.bind(of) : value)
 
-test('volumes are made where the driver says, attached, enlarged, modified and deleted, though calls fail and lose their answers', async () => {
-  await using world = await ControllerWorld.start()
+test('volumes are made where the driver says, attached, enlarged, modified and deleted, though every call fails, hangs, loses its answer and comes twice', async () => {
+  const faulty = [
+    ...(['getPluginCapabilities', 'controllerGetCapabilities', 'createVolume', 'controllerPublishVolume'] as const),
+    ...(['controllerExpandVolume', 'controllerModifyVolume', 'controllerUnpublishVolume', 'deleteVolume'] as const),
+  ]
+  await using world = await ControllerWorld.start({ faulty })
   const { driver, cluster } = world
   const { client } = cluster
-  const wrong = [{ kind: 'fail', code: grpcCodes.internal }, { kind: 'lose' }, { kind: 'twice' }] as const
-  for (const name of [
-    'createVolume',
-    'controllerPublishVolume',
-    'controllerExpandVolume',
-    'controllerModifyVolume',
-    'controllerUnpublishVolume',
-    'deleteVolume',
-  ] as const) {
-    driver.faults.next(name, ...wrong)
-  }
   await world.claim('data')
   const volume = await world.bound('data')
   const { csi, nodeAffinity } = volume.spec ?? {}
@@ -168,10 +171,33 @@ test('volumes are made where the driver says, attached, enlarged, modified and d
   await client.delete(PersistentVolumeClaim, { namespace: 'default', name: 'data' })
   await world.until('it is gone', async () => (await client.list(PersistentVolume)).items.length === 0)
   assert.deepEqual(await driver.disks.list(), [])
+  assert.deepEqual(
+    faulty.filter((name) => driver.faults.left(name) > 0),
+    [],
+  )
 })
 
-test('room is told by place and class, and a volume that is unwell to its user', async () => {
+test('a driver that takes a minute for every call serves 200 claims at once, and takes all of it back', async () => {
   await using world = await ControllerWorld.start()
+  const { driver, cluster } = world
+  const { client, clock } = cluster
+  driver.faults.delay = () => clock.sleep(60_000)
+  const names = Array.from({ length: 200 }, (_, index) => `claim-${index}`)
+  await Promise.all(names.map((name) => world.claim(name)))
+  const volumes = async () => (await client.list(PersistentVolume)).items
+  const isBound = ({ status }: { status?: { phase?: string } }) => status?.phase === 'Bound'
+  const rare = { stepMs: 5000 }
+  await world.until('all are bound', async () => (await volumes()).filter(isBound).length === names.length, rare)
+  assert.equal(new Set((await volumes()).map(({ spec }) => spec?.claimRef?.name)).size, names.length)
+  // Nobody was asked twice.
+  assert.equal(driver.faults.count('createVolume'), names.length)
+  await Promise.all(names.map((name) => client.delete(PersistentVolumeClaim, { namespace: 'default', name })))
+  await world.until('all are gone', async () => (await volumes()).length === 0, rare)
+  assert.deepEqual(await driver.disks.list(), [])
+})
+
+test('room is told by place and class, and a volume that is unwell to its user, though every call goes wrong', async () => {
+  await using world = await ControllerWorld.start({ faulty: ['getCapacity', 'controllerGetVolume'] })
   const { cluster, driver } = world
   await world.claim('data')
   const volume = await world.bound('data')
@@ -185,10 +211,11 @@ test('room is told by place and class, and a volume that is unwell to its user',
     const text = await cluster.client.raw('/api/v1/namespaces/default/events')
     return text.includes('VolumeConditionAbnormal') && text.includes('the disk clicks')
   })
+  await world.until('all faults are over', async () => driver.faults.left('getCapacity') + driver.faults.left('controllerGetVolume') === 0)
 })
 
-test('snapshots are taken, restored from, copied and deleted, though calls fail and lose their answers', async () => {
-  await using world = await ControllerWorld.start()
+test('snapshots are taken, restored from, copied and deleted, though every call goes wrong', async () => {
+  await using world = await ControllerWorld.start({ faulty: ['createSnapshot', 'deleteSnapshot'] })
   const { cluster, driver, drivers } = world
   const { client, clock } = cluster
   await clock.during(installDefinitions(client, snapshotResources, { clock }))
@@ -205,9 +232,6 @@ test('snapshots are taken, restored from, copied and deleted, though calls fail 
   await clock.during(manager.start())
   const annotations = { 'snapshot.storage.kubernetes.io/is-default-class': 'true' }
   await client.create(VolumeSnapshotClass, { metadata: { name: 'snaps', annotations }, driver: driverName, deletionPolicy: 'Delete' })
-  for (const name of ['createSnapshot', 'deleteSnapshot'] as const) {
-    driver.faults.next(name, { kind: 'fail', code: grpcCodes.internal }, { kind: 'lose' }, { kind: 'twice' })
-  }
   await world.claim('data')
   const volume = await world.bound('data')
   await fs.writeFile(join(driver.disks.pathOf(volume.spec?.csi?.volumeHandle ?? ''), 'file'), 'one')
@@ -230,7 +254,7 @@ test('snapshots are taken, restored from, copied and deleted, though calls fail 
 })
 
 test('a driver with a provisioner of its own keeps it, and one that says so is left alone', async () => {
-  await using world = await ControllerWorld.start({ 'typernetes.dev/csi-controller': 'external' })
+  await using world = await ControllerWorld.start({ annotations: { 'typernetes.dev/csi-controller': 'external' } })
   await world.claim('data')
   for (let turn = 0; turn < 50; turn++) {
     await world.cluster.clock.settle()

@@ -9,16 +9,17 @@ import type { V1Node, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver, V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
-import { grpcCodes } from '#base/grpc.ts'
 import { thisHost } from '#base/host.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { seededRandom } from '#base/random.ts'
 import { NodeCsi } from '#kubelet/csi/node-csi.ts'
+import { volumeMetrics } from '#kubelet/volumes/mountable/volume-metrics.ts'
 import { boundClaim } from '#kubelet/volumes/testing/bound-claim.ts'
 import { cannotMount, TestNode } from '#testing/test-node.ts'
 import { TestDriver, type TestDriverOptions } from '../support/csi-driver/csi-driver.ts'
+import { everyFault } from '../support/csi-driver/driver-faults.ts'
 
 const skip = cannotMount
 const cannotLoop: string | false =
@@ -85,6 +86,27 @@ class CsiWorld implements AsyncDisposable {
 
   cleanUp(pod: V1Pod): Promise<void> {
     return this.node.now(this.node.runtimeHelper.cleanUp(pod))
+  }
+
+  /** Time passes until it is over: what hangs has its limit. */
+  async over<T>(promise: Promise<T>): Promise<T> {
+    let isOver = false
+    const done = () => {
+      isOver = true
+    }
+    promise.then(done, done)
+    while (!isOver) await this.pass()
+    return promise
+  }
+
+  /** A little time passes, but not while sockets and disks are at work, which take time of the other kind. */
+  async pass(): Promise<void> {
+    const { clock } = this.node.cluster
+    for (let turn = 0; turn < 20; turn++) {
+      await clock.settle()
+      if (this.driver.faults.isBusy) turn = 0
+    }
+    await clock.advance(500)
   }
 
   async leftovers(): Promise<string[]> {
@@ -169,24 +191,18 @@ const faults = ['nodeStageVolume', 'nodePublishVolume'] as const
 const endFaults = ['nodeUnpublishVolume', 'nodeUnstageVolume'] as const
 
 for (const method of faults) {
-  test(`${method} that fails, loses its answer or is sent twice: the pod gets its volume, once`, { skip }, async () => {
+  test(`${method} that fails, hangs, loses its answer or is sent twice: the pod gets its volume, once`, { skip }, async () => {
     await using world = await CsiWorld.start()
     const { node, driver } = world
     await world.claim('data')
-    driver.faults.next(method, { kind: 'fail', code: grpcCodes.internal }, { kind: 'lose' }, { kind: 'twice' })
+    driver.faults.next(method, ...everyFault)
     const pod = await node.create(withClaim('data'))
-    const abort = new AbortController()
-    const waiting = node.runtimeHelper.prepareSandbox(pod, abort.signal)
-    let isOver = false
-    void waiting.then(() => {
-      isOver = true
-    })
-    while (!isOver) {
-      await node.cluster.clock.settle()
-      await node.cluster.clock.advance(500)
-    }
+    await world.over(node.runtimeHelper.prepareSandbox(pod, new AbortController().signal))
+    assert.equal(driver.faults.left(method), 0)
     const step = method === 'nodeStageVolume' ? 'MountDevice' : 'SetUp'
-    assert.equal(node.events[0], `FailedMount: MountVolume.${step} failed for volume "pv-data" : told to fail`)
+    for (const why of ['told to fail', 'context deadline exceeded', 'the answer is lost']) {
+      assert.ok(node.events.includes(`FailedMount: MountVolume.${step} failed for volume "pv-data" : ${why}`), node.events.join('\n'))
+    }
     const path = await node.seen(await node.container(pod), '/v')
     assert.deepEqual(
       (await world.leftovers()).filter((place) => place === path),
@@ -198,20 +214,62 @@ for (const method of faults) {
 }
 
 for (const method of endFaults) {
-  test(`${method} that fails or loses its answer: what is left is kept in mind, and taken off by the next try`, { skip }, async () => {
+  test(`${method} that fails, hangs or loses its answer: what is left is kept in mind, and taken off by the next try`, {
+    skip,
+  }, async () => {
     await using world = await CsiWorld.start()
     const { node, driver } = world
     await world.claim('data')
     const pod = await node.create(withClaim('data'))
     await world.seen(pod)
-    driver.faults.next(method, { kind: 'fail', code: grpcCodes.internal }, { kind: 'lose' }, { kind: 'twice' })
+    driver.faults.next(method, ...everyFault)
     await assert.rejects(world.cleanUp(pod), /told to fail/)
+    await assert.rejects(world.over(node.runtimeHelper.cleanUp(pod)), /context deadline exceeded/)
     await assert.rejects(world.cleanUp(pod), /the answer is lost/)
     await world.cleanUp(pod)
     assert.deepEqual(await world.leftovers(), [])
     assert.deepEqual(await fs.readdir(`${node.root}/pods`), [])
   })
 }
+
+test('a driver is registered though it fails, hangs, loses answers and answers twice when it is asked who it is', { skip }, async () => {
+  await using world = await CsiWorld.start()
+  const { node, csi, driver } = world
+  const isKnown = () => csi.drivers.find(driverName) !== undefined
+  const passes = async (holds: () => boolean) => {
+    while (!holds()) await world.pass()
+  }
+  await driver.die()
+  await passes(() => !isKnown())
+  driver.faults.next('nodeGetInfo', ...everyFault)
+  driver.faults.next('nodeGetCapabilities', ...everyFault)
+  await driver.listen()
+  await passes(isKnown)
+  assert.equal(driver.faults.left('nodeGetInfo'), 0)
+  await world.claim('data')
+  const pod = await node.create(withClaim('data'))
+  await world.over(node.runtimeHelper.prepareSandbox(pod, new AbortController().signal))
+  assert.equal(driver.faults.left('nodeGetCapabilities'), 0)
+  await world.cleanUp(pod)
+  assert.deepEqual(await world.leftovers(), [])
+})
+
+test('how full a volume is: left out while its driver fails or hangs', { skip }, async () => {
+  await using world = await CsiWorld.start()
+  const { node, driver } = world
+  await world.claim('data')
+  const pod = await node.create(withClaim('data'))
+  await world.seen(pod)
+  const metrics = volumeMetrics({ volumes: node.runtimeHelper.mountable, host: thisHost, clock: node.cluster.clock })
+  driver.faults.next('nodeGetVolumeStats', ...everyFault)
+  const seen: boolean[] = []
+  for (let round = 0; round <= everyFault.length; round++) {
+    seen.push((await world.over(metrics())).includes('kubelet_volume_stats_used_bytes'))
+    await node.cluster.clock.advance(60_000)
+  }
+  assert.deepEqual(seen, [false, false, false, true, true])
+  await world.cleanUp(pod)
+})
 
 test('a driver that hangs keeps no other pod, and one that is gone is told of until it is back', { skip }, async () => {
   await using world = await CsiWorld.start()
@@ -305,11 +363,7 @@ test('a volume that must be attached first is in use before it is attached, and 
   await clock.advance(5000)
   assert.equal(driver.faults.count('nodeStageVolume'), 0)
   await tell({ volumesInUse: [uniqueName] })
-  let isOver = false
-  void waiting.then(() => {
-    isOver = true
-  })
-  while (!isOver) await clock.advance(500)
+  await world.over(waiting)
   const staged = driver.faults.calls.find(({ name }) => name === 'nodeStageVolume')?.request as { publishContext?: object } | undefined
   assert.deepEqual(staged?.publishContext, { device: 'sdx' })
   await world.cleanUp(pod)
@@ -338,10 +392,13 @@ test('a volume that has grown is made larger on the node, and its claim says so;
     { status: pending },
     { type: 'merge', subresource: 'status' },
   )
-  driver.faults.next('nodeExpandVolume', { kind: 'fail', code: grpcCodes.internal })
+  driver.faults.next('nodeExpandVolume', ...everyFault)
+  for (const why of ['told to fail', 'context deadline exceeded', 'the answer is lost']) {
+    await world.over(node.runtimeHelper.refresh(pod))
+    assert.equal(node.events.at(-1), `FileSystemResizeFailed: NodeExpandVolume.NodeExpandVolume failed for volume "pv-data" : ${why}`)
+  }
   await node.now(node.runtimeHelper.refresh(pod))
-  assert.equal(node.events[0], 'FileSystemResizeFailed: NodeExpandVolume.NodeExpandVolume failed for volume "pv-data" : told to fail')
-  await node.now(node.runtimeHelper.refresh(pod))
+  assert.equal(driver.faults.left('nodeExpandVolume'), 0)
   const { status } = await client.get(PersistentVolumeClaim, 'default', 'data')
   assert.deepEqual(status?.capacity, capacity)
   assert.deepEqual([status?.conditions ?? [], status?.allocatedResourceStatuses ?? {}], [[], {}])

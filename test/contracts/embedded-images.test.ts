@@ -15,6 +15,7 @@ import { nodeHttpClient } from '#base/http-client.ts'
 import { silentLogger } from '#base/log.ts'
 import { whyNoSystemCalls } from '#base/system-calls.ts'
 import { ImageStore } from '#runtime/images/image-store.ts'
+import { writeImageArchive } from '#wire/oci/image-archive.ts'
 import { writeTar } from '#wire/tar.ts'
 import {
   type DockerRegistry,
@@ -28,7 +29,7 @@ import {
 const isRoot = process.getuid?.() === 0
 const skip = whyNoRegistry() || (whyNoSystemCalls() ?? false)
 
-describe('images of the embedded runtime', { skip, timeout: 180_000 }, () => {
+describe('images of the embedded runtime', { skip, timeout: 600_000 }, () => {
   let registry: DockerRegistry
   let directory: string
 
@@ -38,7 +39,7 @@ describe('images of the embedded runtime', { skip, timeout: 180_000 }, () => {
   })
   after(async () => {
     await registry?.[Symbol.asyncDispose]()
-    rmSync(directory, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
   })
 
   let count = 0
@@ -93,6 +94,21 @@ describe('images of the embedded runtime', { skip, timeout: 180_000 }, () => {
     assert.equal(store.find(`${registry.host}/many@${digest}`)?.id, id)
     await assert.rejects(store.pull(`${registry.host}/many@sha256:${'0'.repeat(64)}`, undefined), /not found/)
     await assert.rejects(store.pull(`${registry.host}/many:none`, undefined), /not found/)
+  })
+
+  test('images of an archive are taken in layer by layer, and it is told how far that is', async () => {
+    const layers = [[{ path: 'one', content: Buffer.alloc(5000, '1') }], [{ path: 'two', content: Buffer.alloc(9000, '2') }]]
+    const archive = join(mkdtempSync(join(tmpdir(), 'archive ')), 'app.tar')
+    writeFileSync(archive, writeImageArchive([{ name: 'registry/app:1', architecture: 'amd64', layers, config: {} }]))
+    const store = await openStore()
+    const told: [number, number][] = []
+    const names = await store.import(archive, (doneBytes, totalBytes) => told.push([doneBytes, totalBytes]))
+    assert.deepEqual(names, ['docker.io/registry/app:1'])
+    const [first, second, last] = told
+    assert.equal(told.length, 3)
+    assert.ok(first !== undefined && second !== undefined && last !== undefined)
+    assert.ok(first[0] > 5000 && second[0] > first[0] + 9000 && last[0] === last[1], JSON.stringify(told))
+    rmSync(archive)
   })
 
   test('who needs a password gives it; others are told', async () => {
@@ -186,7 +202,7 @@ describe('images of the embedded runtime', { skip, timeout: 180_000 }, () => {
       assert.deepEqual([readdirSync(join(where, 'layers')), readdirSync(join(where, 'partial'))], [[], []])
       await store.pull(`${registry.host}/little:1`, undefined)
     } finally {
-      spawnSync('umount', [where])
+      spawnSync('umount', ['-l', where])
     }
   })
 

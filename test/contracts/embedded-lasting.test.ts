@@ -1,6 +1,6 @@
 /** What containers of the embedded runtime do while no agent is there, and what the next one finds. */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
@@ -11,11 +11,19 @@ import { nodeProcesses as processes } from '#base/processes.ts'
 import { systemRandom as random } from '#base/random.ts'
 import { EmbeddedRuntime } from '#runtime/service/embedded-runtime.ts'
 import { containerPartner } from '#runtime/streams/partners.ts'
-import { type ContainerConfig, type CriContainerStatus, containerStates, namespaceModes } from '#wire/cri/cri-types.ts'
-import { startTestEmbedded, type TestEmbedded, whyNoEmbedded } from '../support/embedded.ts'
+import {
+  type ContainerConfig,
+  type CriContainerStatus,
+  containerStates,
+  type NamespaceOption,
+  namespaceModes,
+} from '#wire/cri/cri-types.ts'
+import { startTestEmbedded, type TestEmbedded, whyNoEmbedded, whyNoPodUsers } from '../support/embedded.ts'
 import { testImage } from '../support/test-image.ts'
 
-describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 180_000 }, () => {
+const needsOwnUsers = { skip: (await whyNoPodUsers()) || (await whyNoPodUsers('/')) }
+
+describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 600_000 }, () => {
   let world: TestEmbedded
 
   before(async () => {
@@ -24,10 +32,14 @@ describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 180_0
   after(() => world?.[Symbol.asyncDispose]())
 
   let count = 0
-  const start = async (script: string, more: Partial<ContainerConfig> = {}) => {
+  const start = async (
+    script: string,
+    { modes = {}, ...more }: Partial<ContainerConfig> & { modes?: NamespaceOption } = {},
+    mode?: 'unawaited',
+  ) => {
     using client = await world.client()
     const name = `lasting-${count++}`
-    const namespaceOptions = { network: namespaceModes.node, pid: namespaceModes.container, ipc: namespaceModes.pod }
+    const namespaceOptions = { network: namespaceModes.node, pid: namespaceModes.container, ipc: namespaceModes.pod, ...modes }
     const logDirectory = join(world.directory, 'logs', name)
     const config = {
       ...{ metadata: { name, namespace: 'default', uid: name, attempt: 0 }, hostname: name, logDirectory },
@@ -38,15 +50,14 @@ describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 180_0
       ...{ metadata: { name: 'main', attempt: 0 }, image: { image: testImage }, command: ['sh', '-c', script], logPath: 'log' },
       mounts: [{ containerPath: '/go', hostPath: world.directory, readonly: true }],
       ...more,
-      linux: { securityContext: { namespaceOptions } },
+      linux: { securityContext: { ...more.linux?.securityContext, namespaceOptions } },
     }
     const { containerId } = await client.call('createContainer', { podSandboxId, config: container, sandboxConfig: config })
-    await client.call('startContainer', { containerId })
-    const log = () =>
-      readFileSync(join(logDirectory, 'log'), 'utf8')
-        .replace(/^\S+ (\S+) [FP] /gm, '$1 ')
-        .replaceAll('\r', '')
-    return { containerId, log }
+    const started = client.call('startContainer', { containerId })
+    if (mode === undefined) await started
+    const logFile = join(logDirectory, 'log')
+    const log = () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : '').replace(/^\S+ (\S+) [FP] /gm, '$1 ').replaceAll('\r', '')
+    return { containerId, log, started }
   }
   const statusOf = async (containerId: string): Promise<CriContainerStatus | undefined> => {
     using client = await world.client()
@@ -56,14 +67,27 @@ describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 180_0
     while (!(await holds())) await systemClock.sleep(10)
   }
   const ended = (containerId: string) => until(async () => (await statusOf(containerId))?.state === containerStates.exited)
+  /** Not so one that has ended, and waits to be buried. */
   const isAlive = (pid: number) => {
     try {
-      process.kill(pid, 0)
-      return true
+      return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
     } catch {
       return false
     }
   }
+
+  test('a container that is stopped as soon as it is seen running has an exit code of its own', async () => {
+    using client = await world.client()
+    for (let round = 0; round < 5; round++) {
+      const { containerId, started } = await start("trap 'exit 3' TERM; while true; do sleep 0.05; done", {}, 'unawaited')
+      while ((await statusOf(containerId))?.state !== containerStates.running) await new Promise((resolve) => setImmediate(resolve))
+      await client.call('stopContainer', { containerId, timeout: 1 }, { timeoutMs: 60_000 })
+      await started
+      const { exitCode = 0, reason } = (await statusOf(containerId)) ?? {}
+      // It may have been asked before it could listen.
+      assert.ok([3, 137].includes(exitCode), `${exitCode} ${reason}`)
+    }
+  })
 
   test('what one writes before it ends while nobody is there is in its log, and its end is known to the second', async () => {
     const { containerId, log } = await start('echo before; until test -e /go/now; do sleep 0.02; done; seq 2000; echo trouble >&2; exit 6')
@@ -113,6 +137,51 @@ describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 180_0
     await ended(containerId)
     assert.equal(log(), 'stdout one\nstdout two\nstdout over\n')
     partner.leave()
+  })
+
+  test('pods with users of their own keep them, each its own range', needsOwnUsers, async () => {
+    const modes = (hostId: number, pid: number): NamespaceOption => {
+      const mapping = [{ hostId, containerId: 0, length: 65_536 }]
+      return { network: namespaceModes.pod, pid, usernsOptions: { mode: namespaceModes.pod, uids: mapping, gids: mapping } }
+    }
+    // Nobody that the machine's own lists of users know.
+    const linux = { securityContext: { runAsUser: { value: 54_321 }, runAsGroup: { value: 54_322 }, supplementalGroups: [54_323] } }
+    const script = 'echo started >/dev/stdout; read -r line; echo "heard $line"; tty; exit 4'
+    const first = await start(script, { tty: true, stdin: true, modes: modes(262_144, namespaceModes.container) })
+    const host = { image: { image: 'host' }, mounts: [], linux, modes: modes(327_680, namespaceModes.pod) }
+    const second = await start('echo started >/dev/stdout; exec sleep 1000', host)
+    for (const { log } of [first, second]) await until(() => log().includes('started'))
+    await world.kill()
+    await world.start()
+    const run = async ({ containerId }: { containerId: string }, command: string) => {
+      using client = await world.client()
+      const { stdout, stderr } = await client.call('execSync', { containerId, cmd: ['sh', '-c', command], timeout: 60 })
+      return Buffer.concat([stdout, stderr]).toString()
+    }
+    const look = 'id -u; id -G; cat /proc/self/uid_map; readlink /proc/self/ns/user; readlink /proc/1/ns/user'
+    const [one, other] = [await run(first, look), await run(second, look)]
+    assert.match(one, /^0\n0\n +0 +262144 +65536\nuser:\[(\d+)\]\nuser:\[\1\]\n$/)
+    assert.match(other, /^54321\n54322 54323\n +0 +327680 +65536\nuser:\[\d+\]\n/)
+    const idsOf = ({ containerId }: { containerId: string }) => {
+      const { process, monitor } = world.runtime.containers.get(containerId)
+      const uidOf = (pid = 0) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+      return [uidOf(process?.pid), uidOf(monitor?.pid)]
+    }
+    assert.deepEqual(
+      [idsOf(first), idsOf(second)],
+      [
+        ['262144', '0'],
+        ['382001', '0'],
+      ],
+    )
+    const output = world.runtime.containers.output(first.containerId)
+    output?.terminal?.write('you\n')
+    await ended(first.containerId)
+    assert.match(first.log(), /stdout heard you\nstdout \/dev\/pts\/0\n/)
+    assert.equal((await statusOf(first.containerId))?.exitCode, 4)
+    using client = await world.client()
+    await client.call('stopContainer', { containerId: second.containerId, timeout: 0 }, { timeoutMs: 60_000 })
+    assert.equal((await statusOf(second.containerId))?.exitCode, 137)
   })
 
   test('two agents do not use one directory', async () => {

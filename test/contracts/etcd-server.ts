@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../support/free-port.ts'
+import { type CuttableProxy, startProxy } from './cuttable-proxy.ts'
 
 /** Why tests with a real etcd cannot run here, or undefined where they can. */
 export const etcdMissing: string | undefined =
@@ -50,51 +51,73 @@ export async function startEtcd(flags: string[] = []): Promise<EtcdServer> {
     },
     async [Symbol.asyncDispose]() {
       await kill()
-      rmSync(directory, { recursive: true })
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
     },
   }
 }
 
-/** An etcd cluster on loopback, each member a process with data of its own. */
-export async function startEtcdCluster(
-  size: number,
-): Promise<AsyncDisposable & { endpoints: string[]; kill(member: number): Promise<void> }> {
+export type EtcdCluster = AsyncDisposable & {
+  endpoints: string[]
+  kill(member: number): Promise<void>
+  /** Again, with the data it had. */
+  start(member: number): Promise<void>
+  /** It is there, and does nothing: SIGSTOP, SIGCONT. */
+  signal(member: number, signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** The way of the others to each member: what it is asked, and what it sends them on streams that they open. */
+  peerLinks: readonly CuttableProxy[]
+}
+
+/** An etcd cluster on loopback, each member a process with data of its own. `hasPeerLinks`: members reach each other by links that can fail. */
+export async function startEtcdCluster(size: number, { hasPeerLinks = false } = {}): Promise<EtcdCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'typernetes-etcd-'))
   const members = await Promise.all(
     Array.from({ length: size }, async (_, index) => {
-      return { name: `m${index}`, client: `http://127.0.0.1:${await freePort()}`, peer: `http://127.0.0.1:${await freePort()}` }
+      const listen = `127.0.0.1:${await freePort()}`
+      const link = hasPeerLinks ? await startProxy(listen) : undefined
+      const advertised = `http://${link?.endpoint ?? listen}`
+      return { name: `m${index}`, client: `http://127.0.0.1:${await freePort()}`, peer: `http://${listen}`, advertised, link }
     }),
   )
-  const initial = members.map(({ name, peer }) => `${name}=${peer}`).join(',')
-  const children = members.map(({ name, client, peer }) =>
-    spawn(
+  const initial = members.map(({ name, advertised }) => `${name}=${advertised}`).join(',')
+  const peerLinks = members.flatMap(({ link }) => (link === undefined ? [] : [link]))
+  const running = new Map<number, { child: ReturnType<typeof spawn>; exited: Promise<unknown> }>()
+  const start = async (member: number) => {
+    const { name, client, peer, advertised } = members[member] ?? { name: '', client: '', peer: '', advertised: '' }
+    const child = spawn(
       'etcd',
       [
         ...['--name', name, '--data-dir', join(directory, name), '--initial-cluster', initial, '--initial-cluster-state', 'new'],
         ...['--listen-client-urls', client, '--advertise-client-urls', client],
-        ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--logger', 'zap', '--log-outputs', 'stderr'],
+        ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', advertised, '--logger', 'zap', '--log-outputs', 'stderr'],
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
-    ),
-  )
-  const exits = children.map((child) => new Promise((resolve) => child.once('exit', resolve)))
+    )
+    running.set(member, { child, exited: new Promise((resolve) => child.once('exit', resolve)) })
+    await ready(child)
+  }
   const kill = async (member: number) => {
-    children[member]?.kill('SIGKILL')
-    await exits[member]
+    running.get(member)?.child.kill('SIGKILL')
+    await running.get(member)?.exited
+  }
+  const killAll = async () => {
+    await Promise.all([...running.keys()].map(kill))
+    await Promise.all(peerLinks.map((link) => link[Symbol.asyncDispose]()))
   }
   try {
-    await Promise.all(children.map(ready))
+    await Promise.all(members.map((_, index) => start(index)))
   } catch (error) {
-    for (const child of children) child.kill('SIGKILL')
+    await killAll()
     throw error
   }
   return {
     endpoints: members.map(({ client }) => client),
     kill,
+    start,
+    signal: (member, signal) => void running.get(member)?.child.kill(signal),
+    peerLinks,
     async [Symbol.asyncDispose]() {
-      for (const child of children) child.kill('SIGKILL')
-      await Promise.all(exits)
-      rmSync(directory, { recursive: true, force: true })
+      await killAll()
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
     },
   }
 }
@@ -110,16 +133,5 @@ function ready(child: ReturnType<typeof spawn>): Promise<void> {
     })
     child.once('exit', (code) => reject(new Error(`etcd ended with ${code}: ${log.slice(-2000)}`)))
     child.once('error', reject)
-  })
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
   })
 }

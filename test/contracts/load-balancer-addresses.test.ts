@@ -77,16 +77,21 @@ test('the node that is named has the addresses, its neighbours learn of it, and 
       if (known() === undefined) neighbour.run(process.execPath, '-e', asks)
       return known()
     }
+    /** None for the moment in which an address of IPv6 is told of again: it is removed and added for that. */
     const linkOf = ({ run }: (typeof nodes)[number], address: string) => {
-      const link = / (\S+) +inet6? /.exec(run('ip', '-o', 'address', 'show', 'to', address))?.[1] ?? ''
-      return /link\/ether (\S+)/.exec(run('ip', '-o', 'link', 'show', 'dev', link.replace(/^\d+: /, '')))?.[1]
+      const link = / (\S+) +inet6? /.exec(run('ip', '-o', 'address', 'show', 'to', address))?.[1]
+      return link === undefined ? undefined : /link\/ether (\S+)/.exec(run('ip', '-o', 'link', 'show', 'dev', link))?.[1]
+    }
+    const knows = (node: (typeof nodes)[number], address: string) => {
+      const link = linkOf(node, address)
+      return link !== undefined && seen(address) === link
     }
 
     for (const node of [...nodes, ...nodes]) {
       await give(node.name)
       await until(`${node.name} to have the addresses`, () => held(node).length === 2)
       await until('others to have none', () => nodes.every((other) => other === node || held(other).length === 0))
-      for (const address of addresses) await until(`the neighbour to learn of ${address}`, () => seen(address) === linkOf(node, address))
+      for (const address of addresses) await until(`the neighbour to learn of ${address}`, () => knows(node, address))
       assert.match(
         node.run('ip', '-o', 'address', 'show', 'to', addresses[0] ?? ''),
         /valid_lft [1-4]?\dsec/,

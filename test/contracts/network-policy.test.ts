@@ -14,7 +14,7 @@ import { bringAbout, nftProgram } from '#wire/nftables/nft-program.ts'
 import { NetworkWorld, whyNoNetworkWorld } from '../support/network-world.ts'
 
 const podNames = ['a', 'b', 'c', 'd'] as const
-const allowedMs = 20_000
+const allowedMs = 60_000
 const refusedMs = 800
 const namespaces: Record<string, Record<string, string>> = { x: { team: 'red', 'kubernetes.io/metadata.name': 'x' }, y: { team: 'blue' } }
 const labelsOf = (namespace: string) => namespaces[namespace] ?? {}
@@ -34,9 +34,9 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
     })
     const ips = (name: string) => [world.podIp(name), world.podIp6(name)]
     pods = {
-      a: pod('a', 'x', { app: 'a', tier: 'front' }, ips('a')),
+      a: pod('a', 'x', { app: 'a', tier: 'front', 'pcsa.team': 'red' }, ips('a')),
       b: pod('b', 'x', { app: 'b', tier: 'back' }, ips('b')),
-      c: pod('c', 'y', { app: 'c', tier: 'front' }, ips('c')),
+      c: pod('c', 'y', { app: 'c', tier: 'front', 'pcsa.team': 'red' }, ips('c')),
       d: pod('d', 'y', { app: 'd' }, ips('d')),
       far: pod('far', 'y', { app: 'far', tier: 'back' }, ['10.244.2.11', 'fd44:2::11'], 'n2'),
     }
@@ -55,7 +55,19 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
     table.setPodCidrs(['10.244.1.0/24', 'fd44:1::/64'])
     for (const [name, labels] of Object.entries(namespaces)) table.setNamespace(name, labels)
     for (const name of known) table.setPod(pods[name] as PolicyPod)
+    table.setService('x/web', endpoints())
     return table
+  }
+  /** Of a service that Calico's policies name. */
+  const endpoints = () => ['a', 'b'].flatMap((name) => (pods[name]?.ips ?? []).map((ip) => ({ ip, protocol: 'TCP', port: 80 })))
+  const endpointsOf = (service: string) => (service === 'x/web' ? endpoints() : [])
+  /** An answer that is awaited may take as long as it takes; one that is not, is not waited for. */
+  const pings = async (from: string, to: string, isAwaited: boolean) => {
+    const ping = ['busybox', 'ping', '-c', '1', '-W', isAwaited ? '5' : '1', to]
+    for (const untilMs = Date.now() + (isAwaited ? allowedMs : 0); ; ) {
+      if ((await nodeProcesses.run('ip', ['netns', 'exec', world.namespace(from), ...ping])).exitCode === 0) return true
+      if (Date.now() >= untilMs) return false
+    }
   }
   const inForce = (table: PolicyTable, isFull = true) => bringAbout(table.updated(), nft(), { isFull, keeps: () => false })
 
@@ -78,7 +90,7 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
           ['UDP', 53],
         ] as const) {
           if (to.ip.includes(':') && (protocol === 'UDP' || port === 81)) continue
-          const verdict = evaluateConnection({ policies: compiled, labelsOf }, { from, to, protocol, port })
+          const verdict = evaluateConnection({ policies: compiled, labelsOf, endpointsOf }, { from, to, protocol, port })
           // What the other node does with its own pods is not seen here.
           const isAllowed = (fromPlace === 'far' || verdict.egress.isAllowed) && (toPlace === 'far' || verdict.ingress.isAllowed)
           counts[isAllowed ? 'allowed' : 'denied']++
@@ -153,6 +165,24 @@ describe('network policies', { skip: whyNoNetworkWorld('nft', 'conntrack') }, ()
     assert.ok(allowed > 20 && denied > 20, `${allowed} allowed, ${denied} denied`)
     context.diagnostic(`${allowed} connections allowed, ${denied} denied, all as evaluated`)
     await inForce(table, false)
+  })
+
+  test('messages of ICMP are told apart by type and code', async () => {
+    const table = aTable()
+    const check = async (rule: object, isAllowed: boolean) => {
+      const spec = { selector: "app == 'b'", order: 1, ingress: [{ action: 'Allow' as const, protocol: 'ICMP', ...rule }] }
+      table.setPolicy(compileCalicoPolicy({ metadata: { namespace: 'x', name: 'ping' }, spec }))
+      await inForce(table, false)
+      assert.equal(await pings('a', world.podIp('b'), isAllowed), isAllowed, JSON.stringify(rule))
+    }
+    await inForce(table)
+    await check({}, true)
+    await check({ icmp: { type: 8, code: 0 } }, true)
+    await check({ icmp: { type: 8, code: 1 } }, false)
+    await check({ icmp: { type: 13 } }, false)
+    await check({ notICMP: { type: 8 } }, false)
+    await check({ notICMP: { type: 8, code: 1 } }, true)
+    await check({ notICMP: { type: 8, code: 0 } }, false)
   })
 
   test('labels that change move pods in and out at once', async () => {
@@ -286,6 +316,7 @@ function someCalicoPolicies(random: Random): CalicoNetworkPolicy[] {
   const side = () => ({
     ...one([{}, {}, { selector: selector() }, { notSelector: selector() }, { namespaceSelector: "projectcalico.org/name == 'x'" }]),
     ...one([{}, {}, { nets: ['10.244.1.0/28', 'fd44::/16'] }, { notNets: ['10.244.1.11/32', '192.0.2.0/24'] }]),
+    ...one([{}, {}, {}, { serviceAccounts: { selector: "team == 'red'" } }, { services: { name: 'web', namespace: 'x' } }]),
   })
   const rule = () => {
     const protocol = one(['TCP', 'UDP', undefined])

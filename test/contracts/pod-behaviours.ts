@@ -26,7 +26,7 @@ export type Expectation = {
   reason?: string
   ready?: boolean
   gone?: boolean
-  /** By container: `running`, `waiting REASON`, `exited CODE`; `lately` tells of the one before. */
+  /** By container: `running`, `waiting REASON`, `exited CODE`, or `… or …`; `lately` tells of the one before. */
   states?: Record<string, string>
   lately?: Record<string, string>
   restarts?: Record<string, number>
@@ -61,8 +61,8 @@ export type Act =
   | { started: readonly string[] }
   /** Containers in the order they were first asked to end in. */
   | { asked: readonly string[] }
-  /** Events that were told, in any order: `REASON MESSAGE`, or the beginning of it. */
-  | { told: readonly string[] }
+  /** Events that were recorded, in any order: `REASON MESSAGE`, or the beginning of it. */
+  | { events: readonly string[] }
 
 export type PodBehaviour = {
   name: string
@@ -89,7 +89,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
   {
     name: 'a pod runs, and is ready',
     containers: [app],
-    acts: [{ until: { ...running, states: { app: 'running' }, restarts: { app: 0 } } }, { told: ['Created', 'Started'] }],
+    acts: [{ until: { ...running, states: { app: 'running' }, restarts: { app: 0 } } }, { events: ['Created', 'Started'] }],
   },
   { name: 'containers start in order', containers: [{ name: 'b' }, { name: 'a' }], acts: [whileRunning, { started: ['b', 'a'] }] },
   {
@@ -200,7 +200,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [
       { until: { phase: 'Running', restartsOver: { app: 1 }, states: { app: 'waiting CrashLoopBackOff' }, lately: { app: 'exited 2' } } },
       { stays: { restarts: { app: 1 } }, forMs: 5000 },
-      { told: ['BackOff Back-off restarting failed container app in pod'] },
+      { events: ['BackOff Back-off restarting failed container app in pod'] },
     ],
   },
   {
@@ -250,14 +250,14 @@ export const podBehaviours: readonly PodBehaviour[] = [
     containers: [{ ...app, sickAfterMs: 1500, stopsAfterMs: 100 }],
     acts: [
       { until: { phase: 'Running', restartsOver: { app: 1 } } },
-      { told: ['Killing Container app failed liveness probe, will be restarted'] },
+      { events: ['Killing Container app failed liveness probe, will be restarted'] },
     ],
   },
   {
     name: 'a sick container of a pod that is never restarted ends it',
     ...once,
     containers: [{ ...app, sickAfterMs: 1500 }],
-    acts: [{ until: { states: { app: 'exited 0' }, phase: 'Succeeded' } }, { told: ['Killing Container app failed liveness probe'] }],
+    acts: [{ until: { states: { app: 'exited 0' }, phase: 'Succeeded' } }, { events: ['Killing Container app failed liveness probe'] }],
   },
   {
     name: 'a postStart hook comes before the container is told to run',
@@ -270,7 +270,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     acts: [
       { meanwhile: { states: { app: 'waiting PostStartHookError' } } },
       { until: { restartsOver: { app: 1 } } },
-      { told: ['FailedPostStartHook PostStartHook failed', 'Killing FailedPostStartHook'] },
+      { events: ['FailedPostStartHook PostStartHook failed', 'Killing FailedPostStartHook'] },
     ],
   },
   {
@@ -343,22 +343,22 @@ export const podBehaviours: readonly PodBehaviour[] = [
       whileRunning,
       { resizes: { container: 'app', resources: { requests: { cpu: '150m', memory: '32Mi' }, limits: { cpu: '300m', memory: '64Mi' } } } },
       { until: { allocated: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
-      { told: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
+      { events: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
     ],
   },
   {
-    name: 'a container may want to be started again for other resources',
+    name: 'a container may want to be started again for other resources, more of one and less of another',
     containers: [
       {
-        ...{ ...app, stopsAfterMs: 100, resources: { requests: { memory: '32Mi' }, limits: { memory: '64Mi' } } },
+        ...{ ...app, stopsAfterMs: 100, resources: { requests: { cpu: '50m', memory: '48Mi' }, limits: { cpu: '200m', memory: '96Mi' } } },
         resizePolicy: [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }],
       },
     ],
     acts: [
       whileRunning,
-      { resizes: { container: 'app', resources: { requests: { memory: '48Mi' }, limits: { memory: '96Mi' } } } },
-      { until: { ...running, allocated: { app: { memory: '48Mi' } }, restarts: { app: 1 } } },
-      { told: ['Killing Container app resize requires restart'] },
+      { resizes: { container: 'app', resources: { requests: { cpu: '100m', memory: '32Mi' }, limits: { cpu: '400m', memory: '64Mi' } } } },
+      { until: { ...running, allocated: { app: { cpu: '100m', memory: '32Mi' } }, restarts: { app: 1 } } },
+      { events: ['Killing Container app resize requires restart'] },
     ],
   },
   {
@@ -380,7 +380,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
       whileRunning,
       { changesImage: 'app' },
       { until: { ...running, restarts: { app: 1 } } },
-      { told: ['Killing Container app definition changed, will be restarted'] },
+      { events: ['Killing Container app definition changed, will be restarted'] },
     ],
   },
   {
@@ -396,7 +396,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
       whileRunning,
       { killsSandbox: true },
       { until: { ...running, restartsOver: { app: 1 } } },
-      { told: ['SandboxChanged Pod sandbox changed, it will be killed and re-created.'] },
+      { events: ['SandboxChanged Pod sandbox changed, it will be killed and re-created.'] },
     ],
   },
   {
@@ -410,7 +410,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
     containers: [app],
     acts: [
       { until: { phase: 'Failed', reason: 'NodeAffinity' } },
-      { told: ["NodeAffinity Predicate NodeAffinity failed: node(s) didn't match"] },
+      { events: ["NodeAffinity Predicate NodeAffinity failed: node(s) didn't match"] },
     ],
   },
 
@@ -430,7 +430,11 @@ export const podBehaviours: readonly PodBehaviour[] = [
     name: 'what ends while no agent looks is seen later',
     ...once,
     containers: [{ ...app, runsMs: 1500, exits: [4] }],
-    acts: [{ stays: {}, forMs: 1000 }, { restartsAgent: true }, { until: { phase: 'Failed', states: { app: 'exited 4' } } }],
+    acts: [
+      { until: { states: { app: 'running or exited 4' } } },
+      { restartsAgent: true },
+      { until: { phase: 'Failed', states: { app: 'exited 4' } } },
+    ],
   },
   {
     name: 'a resize that was asked for while no agent looked is done later',
@@ -439,7 +443,7 @@ export const podBehaviours: readonly PodBehaviour[] = [
       whileRunning,
       { restartsAgent: true, resizes: { container: 'app', resources: { requests: { cpu: '150m' } } } },
       { until: { ...running, allocated: { app: { cpu: '150m' } }, restarts: { app: 0 }, conditions: { PodResizeInProgress: 'absent' } } },
-      { told: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
+      { events: ['ResizeStarted Pod resize started: ', 'ResizeCompleted Pod resize completed: '] },
     ],
   },
 

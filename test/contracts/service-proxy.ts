@@ -22,7 +22,7 @@ export type Abilities = {
 }
 
 const pods = ['a', 'b', 'c'] as const
-const allowedMs = 20_000
+const allowedMs = 60_000
 const refusedMs = 1200
 const far = '10.244.2.11'
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
@@ -13,7 +14,7 @@ serviceProxyContract('userspace', {
 })
 
 async function start(world: NetworkWorld): Promise<Harness> {
-  const program = new URL('../support/userspace-proxy-program.ts', import.meta.url).pathname
+  const program = join(import.meta.dirname, '..', 'support', 'userspace-proxy-program.ts')
   const child = spawn('ip', ['netns', 'exec', world.namespace('node'), process.execPath, program], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout })
   const tell = async (service: V1Service, slices: V1EndpointSlice[], isGone = false) => {

@@ -149,12 +149,12 @@ export function describeStoreWatches({ open }: StoreBackend): void {
   test('[ST10] progress tells a quiet watch how far it is', async () => {
     await using opened = await open()
     const { store, clock } = opened
-    const told: number[] = []
+    const revisions: number[] = []
     const arrived = Promise.withResolvers<void>()
     const quiet = watched(store, {
       prefix: '/quiet/',
       onProgress(revision) {
-        told.push(revision)
+        revisions.push(revision)
         arrived.resolve()
       },
     })
@@ -162,34 +162,47 @@ export function describeStoreWatches({ open }: StoreBackend): void {
     assert.ok((await quiet.progress()) >= revision)
     await clock.advance({ seconds: 10 })
     await arrived.promise
-    assert.ok((told[0] ?? 0) >= revision)
+    assert.ok((revisions[0] ?? 0) >= revision)
     assert.equal(quiet.events.length, 0)
     quiet.cancel()
-    const count = told.length
+    const count = revisions.length
     await clock.advance({ seconds: 30 })
-    assert.equal(told.length, count)
+    assert.equal(revisions.length, count)
   })
 
   test('[ST11] the keys of a lease go when it runs out, all at one revision', async () => {
+    // Another server's time passes on its own: where it was too short for what comes before the end, it is tried again with more.
+    for (let seconds = 2; !(await leaseRunsOut(seconds)); seconds *= 2) assert.ok(seconds < 100, 'the store is too slow')
+  })
+
+  async function leaseRunsOut(seconds: number): Promise<boolean> {
     await using opened = await open()
     const { store, clock } = opened
-    const short = await store.grantLease(2)
+    const begunMs = performance.now()
+    const short = await store.grantLease(seconds)
     const long = await store.grantLease(1000)
-    assert.deepEqual([short.grantedSeconds, long.grantedSeconds], [2, 1000])
-    await put(store, '/l/a', '1', short.id)
-    await put(store, '/l/b', '1', short.id)
-    await put(store, '/l/moved', '1', short.id)
-    await put(store, '/l/moved', '2', long.id)
-    await put(store, '/l/freed', '1', short.id)
-    await put(store, '/l/freed', '2')
-    assert.equal((await get(store, '/l/a'))?.lease, short.id)
-    assert.deepEqual(await store.leaseKeys(short.id), ['/l/a', '/l/b'])
-    const seen = watched(store, { prefix: '/l/' })
-    await clock.advance({ seconds: 1 })
-    await store.keepLeaseAlive(short.id)
-    await clock.advance({ seconds: 1.5 })
-    assert.equal(await stored(store, '/l/a'), '1')
-    await clock.advance({ seconds: 1 })
+    assert.deepEqual([short.grantedSeconds, long.grantedSeconds], [seconds, 1000])
+    const untilKept = async () => {
+      await put(store, '/l/a', '1', short.id)
+      await put(store, '/l/b', '1', short.id)
+      await put(store, '/l/moved', '1', short.id)
+      await put(store, '/l/moved', '2', long.id)
+      await put(store, '/l/freed', '1', short.id)
+      await put(store, '/l/freed', '2')
+      assert.equal((await get(store, '/l/a'))?.lease, short.id)
+      assert.deepEqual(await store.leaseKeys(short.id), ['/l/a', '/l/b'])
+      const watch = watched(store, { prefix: '/l/' })
+      await clock.advance({ seconds: seconds / 2 })
+      await store.keepLeaseAlive(short.id)
+      await clock.advance({ seconds: 0.75 * seconds })
+      assert.equal(await stored(store, '/l/a'), '1')
+      return watch
+    }
+    const seen = await untilKept().catch((error: unknown) => {
+      if (performance.now() - begunMs < seconds * 900) throw error
+    })
+    if (seen === undefined) return false
+    await clock.advance({ seconds: seconds / 2 })
     await seen.until(() => seen.events.length === 2)
     assert.deepEqual(seen.events.map(({ type, kv }) => `${type} ${kv.key}`).sort(), ['delete /l/a', 'delete /l/b'])
     assert.equal(seen.batches.length, 1)
@@ -203,7 +216,8 @@ export function describeStoreWatches({ open }: StoreBackend): void {
       (await store.leases()).map(({ id }) => id),
       [long.id],
     )
-  })
+    return true
+  }
 
   test('[ST11] leases are granted under chosen ids, told apart, and revoked with their keys', async () => {
     await using opened = await open()

@@ -7,9 +7,10 @@ import { systemClock } from '#base/clock.ts'
 import { silentLogger } from '#base/log.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { type EtcdStoreOptions, openEtcdStore } from '#store/etcd/etcd-store.ts'
+import { freePort } from '../support/free-port.ts'
 import { testCertificates } from './certificates.ts'
 import { startProxy } from './cuttable-proxy.ts'
-import { type EtcdServer, etcdMissing, freePort, startEtcd } from './etcd-server.ts'
+import { type EtcdServer, etcdMissing, startEtcd } from './etcd-server.ts'
 import { put, remove, shown, stored, watched } from './store.ts'
 
 let shared: Promise<EtcdServer> | undefined
@@ -19,7 +20,7 @@ const server = () => {
   return shared
 }
 const open = (endpoints: string[], options: Partial<EtcdStoreOptions> = {}) =>
-  openEtcdStore({ clock: systemClock, logger: silentLogger, endpoints, ...options })
+  openEtcdStore({ clock: systemClock, logger: silentLogger, endpoints, patienceMs: 120_000, ...options })
 
 describe('store: the way to etcd', { skip: etcdMissing ?? false }, () => {
   test('[ST30] a watch goes on at its revision after the connection broke: nothing missed, nothing twice', async () => {
@@ -109,6 +110,26 @@ describe('store: the way to etcd', { skip: etcdMissing ?? false }, () => {
     await assert.rejects(open([dead], { patienceMs: 300 }), { name: 'StoreUnavailableError', message: new RegExp(dead) })
   })
 
+  test('[ST30] of several endpoints, one that falls silent without a word is given up: reads go elsewhere, a watch goes on', async () => {
+    const { endpoint } = await server()
+    await using proxy = await startProxy(endpoint)
+    await using store = await open([proxy.endpoint, endpoint])
+    await using direct = await open([endpoint])
+    const seen = watched(store, { prefix: '/silent/' })
+    await put(store, '/silent/a', '1')
+    await seen.until(() => seen.events.length === 1)
+    // As a machine that has lost its power: what is sent is never answered, and connections are never closed.
+    void proxy.swallowAnswers()
+    const reading = stored(store, '/silent/a')
+    const writing = assert.rejects(put(store, '/silent/lost', '1'), { name: 'OutcomeUnknownError' })
+    await put(direct, '/silent/a', '2')
+    assert.match((await reading) ?? '', /^[12]$/)
+    await writing
+    await seen.until(() => seen.events.some(({ kv }) => Buffer.from(kv.value).toString() === '2'))
+    await put(store, '/silent/a', '3')
+    assert.equal(await stored(direct, '/silent/a'), '3')
+  })
+
   test('[ST7] a watch may start before this process did', async () => {
     const { endpoint } = await server()
     await using first = await open([endpoint])
@@ -147,7 +168,7 @@ describe('store: the way to etcd', { skip: etcdMissing ?? false }, () => {
   test('[ST32] TLS with certificates on both sides; without one etcd is not to be had', async () => {
     const { authority, server: serving, client, stranger } = testCertificates()
     const directory = mkdtempSync(join(tmpdir(), 'typernetes-tls-'))
-    using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) }
+    using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }) }
     const file = (name: string, text: string) => {
       writeFileSync(join(directory, name), text)
       return join(directory, name)

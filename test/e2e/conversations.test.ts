@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { request as secureRequest } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import { WebSocket } from 'ws'
 import { ConfigMap, Node } from '#api/core/v1/kinds.gen.ts'
@@ -13,6 +14,7 @@ import { SpdyConnection } from '#wire/spdy/connection.ts'
 import { FakeRuntimeStreams, pretendingRuntime } from '../support/fake-runtime-streams.ts'
 import { installedKubectls } from '../support/kubectl.ts'
 import { type NodeWithServer, startNodeWithServer } from '../support/node-with-server.ts'
+import { inProcessKubectl } from './differential/in-process-kubectl.ts'
 
 let fake: FakeRuntimeStreams
 let node: NodeWithServer
@@ -158,7 +160,7 @@ for (const [way, place] of [
     const { upgraded, headers } = await spdyTo(url, path, ['portforward.k8s.io', 'other.k8s.io'])
     assert.ok(upgraded)
     assert.equal(headers['x-stream-protocol-version'], 'portforward.k8s.io')
-    assert.equal(fake.asked.at(-1), 'POST portforward SPDY/3.1 portforward.k8s.io,other.k8s.io')
+    while (fake.asked.at(-1) !== 'POST portforward SPDY/3.1 portforward.k8s.io,other.k8s.io') await systemClock.sleep(10)
     assert.equal(await throughPort(new SpdyConnection({ ...upgraded, role: 'client' })), '8080 HELLO')
   })
 
@@ -181,7 +183,7 @@ for (const [way, place] of [
       request.end()
     })
     assert.equal(response.protocol, 'SPDY/3.1+portforward.k8s.io')
-    assert.equal(fake.asked.at(-1), 'POST portforward SPDY/3.1 portforward.k8s.io')
+    while (fake.asked.at(-1) !== 'POST portforward SPDY/3.1 portforward.k8s.io') await systemClock.sleep(10)
     response.socket.destroy()
   })
 }
@@ -203,6 +205,17 @@ function throughPort(connection: SpdyConnection): Promise<string> {
     data.write(Buffer.from('hello'))
   })
 }
+
+test('our kubectl that is interrupted in a conversation does not tell of success', { timeout: 120_000 }, async () => {
+  const interrupt = new AbortController()
+  const before = fake.asked.length
+  const result = inProcessKubectl(node.kubeconfig)(['exec', 'p', '--', 'hang'], '', {}, interrupt.signal)
+  // Once the conversation is held, or has failed, whichever comes first.
+  const ended = result.then(() => true)
+  while (fake.asked.length === before && !(await Promise.race([ended, sleep(50, false)]))) {}
+  interrupt.abort()
+  assert.deepEqual(await result, { exitCode: 130, stdout: '', stderr: '' })
+})
 
 for (const { path: kubectl, version } of installedKubectls().filter((_, index, all) => index === 0 || index === all.length - 1)) {
   test(`kubectl ${version} is content with our end of SPDY`, async () => {
@@ -268,10 +281,16 @@ test('a watch over a WebSocket has a message for each event', async () => {
 })
 
 test('logs over a WebSocket come in pieces', async () => {
-  const plain = messagesOf('/api/v1/namespaces/default/pods/p/log', 'binary.k8s.io')
-  assert.deepEqual([await plain.next(), await plain.next(), await plain.next()], ['', 'one\ntwo\n', 'closed with 1000'])
-  const coded = messagesOf('/api/v1/namespaces/default/pods/p/log', 'base64.binary.k8s.io')
-  assert.deepEqual([await coded.next(), await coded.next(), await coded.next()], ['', 'b25lCnR3bwo=', 'closed with 1000'])
+  /** The first message, what is in the others, however many there are, and the last. */
+  const piecesOf = async (protocol: string, decode: (text: string) => string): Promise<string[]> => {
+    const messages = messagesOf('/api/v1/namespaces/default/pods/p/log', protocol)
+    const heard: string[] = []
+    while (!/^closed|Error/.test(heard.at(-1) ?? '')) heard.push(await messages.next())
+    return [heard.at(0) ?? '', heard.slice(1, -1).map(decode).join(''), heard.at(-1) ?? '']
+  }
+  assert.deepEqual(await piecesOf('binary.k8s.io', (text) => text), ['', 'one\ntwo\n', 'closed with 1000'])
+  const decoded = (text: string) => Buffer.from(text, 'base64').toString()
+  assert.deepEqual(await piecesOf('base64.binary.k8s.io', decoded), ['', 'one\ntwo\n', 'closed with 1000'])
 })
 
 test('clients that tear their connections at any moment bring nobody down', async () => {
@@ -305,6 +324,6 @@ test('clients that tear their connections at any moment bring nobody down', asyn
   await node.client.get(Node, '', 'n1')
 })
 
-test('what is over is closed at every end', { timeout: 10_000 }, async () => {
+test('what is over is closed at every end', { timeout: 240_000 }, async () => {
   while (fake.open > 0) await systemClock.sleep(10)
 })

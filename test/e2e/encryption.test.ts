@@ -1,7 +1,8 @@
 /** Secrets on disk: not to be read there, rewritten when keys change, and refused without their key. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -10,6 +11,7 @@ import { type GrpcServer, startGrpcServer } from '#base/grpc.ts'
 import { type Ask, asker, bearer } from '../support/ask.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
 
+const program = join(import.meta.dirname, '..', '..', 'bin', 'typernetes.js')
 const root = bearer('test-token')
 const quiet = ['--runtime', 'none', '--controllers=', '--scheduler=false']
 const value = 'a value that nobody is to find'
@@ -19,7 +21,8 @@ const secrets = '/api/v1/namespaces/default/secrets'
 function encryptionConfig(directory: string, ...providers: object[]): string {
   const path = join(directory, 'encryption.json')
   const resources = [{ resources: ['secrets'], providers }]
-  writeFileSync(path, JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources }))
+  writeFileSync(`${path}.draft`, JSON.stringify({ apiVersion: 'apiserver.config.k8s.io/v1', kind: 'EncryptionConfiguration', resources }))
+  renameSync(`${path}.draft`, path)
   return path
 }
 
@@ -31,11 +34,19 @@ async function password(ask: Ask, name: string): Promise<string> {
   return Buffer.from((body['data'] as { password: string } | undefined)?.password ?? '', 'base64').toString()
 }
 
-/** Everything the store has on disk. */
+/** Everything the store has on disk; a file that goes while this looks has nothing. */
 function onDisk(directory: string): Buffer {
   const store = join(directory, 'data', 'store')
   const files = readdirSync(store, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  return Buffer.concat(files.map((entry) => readFileSync(join(entry.parentPath, entry.name))))
+  const contentOf = (path: string) => {
+    try {
+      return readFileSync(path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      return Buffer.alloc(0)
+    }
+  }
+  return Buffer.concat(files.map((entry) => contentOf(join(entry.parentPath, entry.name))))
 }
 
 test('secrets are encrypted on disk, survive a change of keys, and stay closed to a wrong key', async () => {
@@ -74,11 +85,44 @@ test('secrets are encrypted on disk, survive a change of keys, and stay closed t
   )
 })
 
+test('a new cluster encrypts secrets with a key of its own, which is replaced while two threads serve', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tn own key '))
+  const file = join(directory, 'data', 'pki', 'encryption.json')
+  const own = (...words: string[]) => {
+    const args = [program, 'secrets', ...words, '--data-dir', join(directory, 'data')]
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 100_000 })
+    assert.equal(status, 0, stderr)
+    return stdout
+  }
+  {
+    await using cluster = await startCluster(['--store', 'sqlite', ...quiet, '--api-workers', '2'], directory).then(keepingDirectory)
+    const ask = asked(cluster)
+    await ask(root, 'POST', secrets, aSecret('s'))
+    await ask(root, 'POST', '/api/v1/namespaces/default/configmaps', { metadata: { name: 'c' }, data: { open: 'a value to be found' } })
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.match(own('status'), /key1 +aesgcm +writes and reads/)
+    assert.match(own('rotate-key'), /key2 was added.*all secrets are written anew.*key2 is the only key now/s)
+    await ask(root, 'POST', secrets, aSecret('later'))
+    for (const name of ['s', 'later']) assert.equal(await password(ask, name), value)
+    await cluster.stop()
+  }
+  const bytes = onDisk(directory)
+  assert.ok(bytes.includes('a value to be found'), 'what is not a secret is seen on disk')
+  assert.ok(bytes.includes('k8s:enc:aesgcm:v1:key2:'))
+  assert.ok(!bytes.includes(Buffer.from(value).toString('base64')), 'the secret is not seen on disk')
+  const kept = readFileSync(file)
+  rmSync(file)
+  await assert.rejects(startCluster(['--store', 'sqlite', ...quiet], directory), /secrets in the store are encrypted.*encryption\.json/s)
+  writeFileSync(file, kept)
+  await using cluster = await startCluster(['--store', 'sqlite', ...quiet], directory)
+  assert.equal(await password(asked(cluster), 's'), value, 'the key that was dropped is not needed any more')
+})
+
 test("a key service outside encrypts secrets, and its health is the server's", async () => {
   const directory = mkdtempSync(join(tmpdir(), 'tn kms '))
   const socket = join(directory, 'kms.sock')
   const service = await keyService(socket)
-  const kms = { apiVersion: 'v2', name: 'vault', endpoint: `unix://${socket}`, timeout: '2s' }
+  const kms = { apiVersion: 'v2', name: 'vault', endpoint: `unix://${socket}`, timeout: '60s' }
   await using cluster = await startCluster(
     ['--store', 'memory', ...quiet, '--encryption-provider-config', encryptionConfig(directory, { kms })],
     directory,
@@ -124,7 +168,7 @@ function keepingDirectory(cluster: RunningCluster): RunningCluster {
 
 async function until(isTrue: () => boolean): Promise<void> {
   for (let tries = 0; !isTrue(); tries++) {
-    if (tries > 200) throw new Error('what was waited for did not happen')
+    if (tries > 2400) throw new Error('what was waited for did not happen')
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

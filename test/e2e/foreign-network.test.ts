@@ -15,7 +15,7 @@ const whyNot =
 const manifest = readFileSync(join(import.meta.dirname, 'foreign-network', 'network.yaml'), 'utf8')
 const usual = ['/etc/cni/net.d/10-plain.conflist', '/opt/cni/bin/bridge']
 
-describe('a network that a DaemonSet brings', { skip: whyNot, timeout: 240_000 }, () => {
+describe('a network that a DaemonSet brings', { skip: whyNot, timeout: 600_000 }, () => {
   let cluster: RealCluster
   let kubectl: Kubectl
   const wasThere = usual.map((path) => existsSync(path))
@@ -35,23 +35,25 @@ describe('a network that a DaemonSet brings', { skip: whyNot, timeout: 240_000 }
   }
 
   test('nodes are not ready without a network, get one, and pods reach pods of the other node', () => {
-    const ready = ok(['get', 'nodes', '-o', 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}'])
-    assert.equal(ready, 'False False')
+    ok(['wait', '--for=condition=Ready=false', 'node/node-1', 'node/node-2', '--timeout=180s'])
     const { addresses, ports } = JSON.parse(ok(['get', 'endpoints', 'kubernetes', '-o', 'json'])).subsets[0]
     const place = `${addresses[0].ip} ${ports[0].port}`
     ok(['apply', '-f', '-'], manifest.replace('NODE }', `${JSON.stringify(process.execPath)} }`).replace('PLACE', place))
-    ok(['rollout', 'status', '-n', 'kube-system', 'daemonset/plain-network', '--timeout=60s'])
-    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=60s'])
+    ok(['rollout', 'status', '-n', 'kube-system', 'daemonset/plain-network', '--timeout=180s'])
+    ok(['wait', '--for=condition=Ready', 'node', '--all', '--timeout=180s'])
     for (const node of ['node-1', 'node-2']) {
       const containers = [{ name: 'main', image: 'typernetes.test/busybox:1', command: ['sleep', '1000'] }]
       const spec = { nodeName: node, terminationGracePeriodSeconds: 0, containers }
       ok(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: node }, spec }))
     }
-    ok(['wait', '--for=condition=Ready', 'pod', '--all', '--timeout=60s'])
+    ok(['wait', '--for=condition=Ready', 'pod', '--all', '--timeout=180s'])
     const pods = (JSON.parse(ok(['get', 'pods', '-o', 'json'])) as { items: V1Pod[] }).items
     assert.equal(new Set(pods.map(({ status }) => status?.podIP)).size, 2)
     for (const from of pods) {
-      for (const to of pods) ok(['exec', from.metadata.name ?? '', '--', 'ping', '-c', '1', '-W', '3', to.status?.podIP ?? ''])
+      for (const to of pods) {
+        const ask = `for i in $(seq 30); do ping -c 1 -W 2 ${to.status?.podIP} && exit 0; done; exit 1`
+        ok(['exec', from.metadata.name ?? '', '--', 'sh', '-c', ask])
+      }
     }
     assert.deepEqual(
       usual.map((path) => existsSync(path)),

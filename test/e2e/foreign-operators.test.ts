@@ -54,7 +54,7 @@ async function startOperator([program, file]: readonly [string, string]): Promis
 }
 
 for (const { language, command, skip } of operators) {
-  test(`an operator with the official ${language} client: definition, watch, status, finalizer`, { skip, timeout: 120_000 }, async () => {
+  test(`an operator with the official ${language} client: definition, watch, status, finalizer`, { skip, timeout: 240_000 }, async () => {
     using _operator = await startOperator(command)
     const group = `${language}.example.com`
     const Greeting = defineKind<Greeting>({ group, version: 'v1', kind: 'Greeting', plural: 'greetings' })

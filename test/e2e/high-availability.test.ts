@@ -1,5 +1,7 @@
 /** Several API servers on one etcd: to a client they are one. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import {
   AdmissionregistrationV1Api,
@@ -15,12 +17,15 @@ import {
   type V1Service,
   Watch,
 } from '@kubernetes/client-node'
-import { type EtcdServer, etcdMissing, startEtcd } from '../contracts/etcd-server.ts'
+import { type EtcdServer, etcdctlMissing, etcdMissing, startEtcd } from '../contracts/etcd-server.ts'
 import { startExtensionServer } from '../support/extension-server.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
 import { startWebhookServer } from '../support/webhook-server.ts'
 
 const serverCount = 3
+/** Of etcd's database, which is filled by the last test. */
+const quotaBytes = 16 * 2 ** 20
+const program = join(import.meta.dirname, '..', '..', 'bin', 'typernetes.js')
 const mergePatch = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 
 describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () => {
@@ -34,7 +39,7 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
   }
 
   before(async () => {
-    etcd = started.use(await startEtcd())
+    etcd = started.use(await startEtcd([`--quota-backend-bytes=${quotaBytes}`]))
     const flags = ['--store', `etcd://${etcd.endpoint}`, '--runtime', 'none', '--controllers=', '--scheduler=false']
     // All at once, on an empty store.
     const starts = await Promise.allSettled(Array.from({ length: serverCount }, () => startCluster(flags)))
@@ -147,13 +152,16 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
       return subsets.flatMap(({ ports: each = [] }) => each.map(({ port }) => port)).sort()
     }
     const own = servers.map(({ url }) => Number(new URL(url).port)).sort()
-    assert.deepEqual(await ports(), own)
+    const become = async (expected: readonly number[]) => {
+      for (let tries = 0; tries < 3000 && (await ports()).join() !== expected.join(); tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      assert.deepEqual(await ports(), expected)
+    }
+    await become(own)
     const gone = servers.pop()
     assert.equal(await gone?.stop(), 0)
     const left = servers.map(({ url }) => Number(new URL(url).port)).sort()
-    for (let tries = 0; tries < 500 && (await ports()).length !== left.length; tries++)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.deepEqual(await ports(), left)
+    await become(left)
   })
 
   test('they go on when etcd has been away', async () => {
@@ -162,21 +170,25 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
     const write = async () => {
       await first?.core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name: 'after' } } })
     }
-    for (let tries = 0; ; tries++) {
-      try {
-        await write()
-        break
-      } catch (error) {
-        // The answer to the first attempt may have been lost though it was written.
-        if (String(error).includes('AlreadyExists')) break
-        if (tries === 100) throw error
-        await new Promise((resolve) => setTimeout(resolve, 100))
+    const untilDone = async <T>(attempt: () => Promise<T>): Promise<T | undefined> => {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await attempt()
+        } catch (error) {
+          // The answer to the first attempt may have been lost though it was written.
+          if (String(error).includes('AlreadyExists')) return undefined
+          if (tries === 600) throw error
+          await new Promise((resolve) => setTimeout(resolve, 100))
+        }
       }
     }
-    assert.equal((await second?.core.readNamespacedConfigMap({ namespace: 'default', name: 'after' }))?.metadata?.name, 'after')
+    await untilDone(write)
+    // The other finds its way back in its own time.
+    const read = await untilDone(async () => second?.core.readNamespacedConfigMap({ namespace: 'default', name: 'after' }))
+    assert.equal(read?.metadata?.name, 'after')
   })
 
-  test('each of them learns of webhooks and of extension servers', { timeout: 120_000 }, async (t) => {
+  test('each of them learns of webhooks and of extension servers', { timeout: 240_000 }, async (t) => {
     const hook = await startWebhookServer([])
     t.after(() => hook[Symbol.asyncDispose]())
     hook.on('/no', () => ({ allowed: false, status: { message: 'not today' } }))
@@ -194,9 +206,8 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
     const secret = { namespace: 'default', body: { metadata: { generateName: 'tried-' } }, dryRun: 'All' }
     for (const { core } of clients) {
       const refusal = () => core.createNamespacedSecret(secret).then(() => undefined, String)
-      let refused = await refusal()
-      for (; refused === undefined; refused = await refusal()) t.signal.throwIfAborted()
-      assert.match(refused, /not today/)
+      // Etcd was away just now, which others may still say.
+      for (let refused = await refusal(); !/not today/.test(refused ?? ''); refused = await refusal()) t.signal.throwIfAborted()
     }
     const { data = {} } = await first.core.readNamespacedConfigMap({ namespace: 'kube-system', name: 'extension-apiserver-authentication' })
     const extension = await startExtensionServer(['extension.default.svc'], 'shared.example.com', {
@@ -231,5 +242,50 @@ describe('several API servers on one etcd', { skip: etcdMissing ?? false }, () =
       for (; list === undefined; list = (await widgets()) as { kind?: string } | undefined) t.signal.throwIfAborted()
       assert.equal(list.kind, 'WidgetList')
     }
+  })
+
+  test('etcd is full: writes fail and say so, reads and deletions go on, status tells what to do, and then it is over', {
+    skip: etcdctlMissing ?? false,
+    timeout: 240_000,
+  }, async () => {
+    const [first = assert.fail(), second = assert.fail()] = servers.map(clientOf)
+    const large = 'x'.repeat(900_000)
+    const write = (name: string, text: string) =>
+      first.core.createNamespacedConfigMap({ namespace: 'default', body: { metadata: { name }, data: { text } } }).then(() => '', String)
+    let refused = ''
+    // A busy etcd may also refuse a write for lack of time.
+    for (let index = 0; !refused.includes('space exceeded') && index < (2 * quotaBytes) / large.length; index++)
+      refused = await write(`large-${index}`, large)
+    assert.match(refused, /500.*etcdserver: mvcc: database space exceeded: nothing more is written until .*etcdctl alarm disarm/s)
+    assert.match(await write('small', ''), /database space exceeded/)
+
+    const names = async () =>
+      (await second.core.listNamespacedConfigMap({ namespace: 'default' })).items.map(({ metadata }) => metadata?.name)
+    assert.ok((await names()).includes('large-0'))
+    for (const name of ['large-0', 'large-1', 'large-2']) await first.core.deleteNamespacedConfigMap({ namespace: 'default', name })
+    assert.ok(!(await names()).includes('large-0'))
+    const status = () => {
+      const { stdout, stderr } = spawnSync(process.execPath, [program, 'status', '--data-dir', join(servers[1]?.directory ?? '', 'data')])
+      return `${stdout}${stderr}`
+    }
+    const isFull = /What is wrong:\n {2}- store: etcdserver: mvcc: database space exceeded \(etcd member \w+\): .*etcdctl compact/
+    for (let tries = 0; !isFull.test(status()) && tries < 100; tries++) await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.match(status(), isFull)
+
+    const etcdctl = (...words: string[]) => {
+      const env = { ...process.env, ETCDCTL_API: '3' }
+      const patient = ['--endpoints', etcd.endpoint, '--command-timeout', '120s']
+      const { status, stdout, stderr } = spawnSync('etcdctl', [...patient, ...words], { env, encoding: 'utf8' })
+      assert.equal(status, 0, stderr)
+      return stdout
+    }
+    const [, revision = ''] = /"revision":(\d+)/.exec(etcdctl('get', 'x', '-w', 'json')) ?? []
+    etcdctl('compact', revision, '--physical')
+    etcdctl('defrag')
+    etcdctl('alarm', 'disarm')
+    assert.equal(await write('small', ''), '')
+    assert.ok((await names()).includes('small'))
+    for (let tries = 0; isFull.test(status()) && tries < 100; tries++) await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.doesNotMatch(status(), /database space exceeded/)
   })
 })

@@ -1,23 +1,33 @@
 /** Clients that want more than they were given: every way we know of must end in 401 or 403. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { request as httpsRequest } from 'node:https'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { Agent, request as httpsRequest } from 'node:https'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { issueIdentity, newAuthority, readAuthority } from '#apiserver/pki/authority.ts'
 import type { Identity } from '#apiserver/pki/identities.ts'
 import { systemRandom } from '#base/random.ts'
 import { type RunningCluster, startCluster } from '../support/running-cluster.ts'
+import { everyOtherPath, everyResourcePath } from './hostile/every-path.ts'
 
 type Who = { cert?: string; key?: string; headers?: Record<string, string | string[]> }
 type Reply = { status: number; body: Record<string, unknown> }
 
 let cluster: RunningCluster
 let ca: string
+let auditDirectory: string
+const agent = new Agent({ keepAlive: true })
 const who: Record<string, Who> = {}
 
 before(async () => {
-  cluster = await startCluster(['--store', 'memory', '--runtime', 'none', '--controllers=', '--scheduler=false'])
+  auditDirectory = mkdtempSync(join(tmpdir(), 'tn-audit-'))
+  const policy = { apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] }
+  writeFileSync(join(auditDirectory, 'policy.yaml'), JSON.stringify(policy))
+  const audit = ['--audit-policy-file', join(auditDirectory, 'policy.yaml'), '--audit-log-path', join(auditDirectory, 'audit.log')]
+  const alone = ['--store', 'memory', '--runtime', 'none', '--controllers=', '--scheduler=false']
+  cluster = await startCluster([...alone, ...audit, '--log-level', 'debug', '--runtime-config', 'api/all=true'])
   const pki = join(cluster.directory, 'data', 'pki')
   ca = readFileSync(join(pki, 'ca.crt'), 'utf8')
   const authority = readAuthority('ca', ca, readFileSync(join(pki, 'ca.key'), 'utf8'))
@@ -86,7 +96,11 @@ before(async () => {
   who['podWithForeignToken'] = { headers: { authorization: `Bearer ${(foreign.body['status'] as { token: string }).token}` } }
   who['podWithForgedToken'] = { headers: { authorization: `Bearer ${forged(token)}` } }
 })
-after(() => cluster[Symbol.asyncDispose]())
+after(async () => {
+  agent.destroy()
+  await cluster[Symbol.asyncDispose]()
+  rmSync(auditDirectory, { recursive: true, force: true })
+})
 
 async function created(path: string, object: object): Promise<void> {
   const { status, body } = await ask('root', 'POST', path, object)
@@ -117,7 +131,7 @@ function ask(name: string, method: string, path: string, body?: object, more: Re
       {
         method,
         ca,
-        agent: false,
+        agent,
         ...(cert === undefined ? {} : { cert, key }),
         headers: { ...(text ? { 'content-type': 'application/json' } : {}), ...headers, ...more },
       },
@@ -127,7 +141,12 @@ function ask(name: string, method: string, path: string, body?: object, more: Re
         resolve({ status: response.statusCode ?? 0, body: answer.startsWith('{') ? JSON.parse(answer) : { answer } })
       },
     )
-    request.on('error', reject)
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      // Of a connection that was kept the server may have had enough in this moment.
+      const wasClosed = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+      if (wasClosed) resolve(ask(name, method, path, body, more))
+      else reject(error)
+    })
     request.end(text)
   })
 }
@@ -218,6 +237,8 @@ const attempts: Record<string, Attempt[]> = {
     ['viewer', 'GET', '/api/v1/secrets', 403, undefined, { 'X-Forwarded-User': 'root', 'X-Forwarded-For': '127.0.0.1' }],
   ],
   'to get more rights': [
+    ['owner', 'GET', '/api/v1/namespaces/default/configmaps', 403],
+    ['owner', 'POST', '/api/v1/namespaces/default/configmaps', 403, { metadata: { name: 'a' } }],
     ['pod', 'POST', `${admission}/validatingadmissionpolicies`, 403, policy],
     ['policyMaker', 'POST', `${admission}/validatingadmissionpolicies`, 422, policy],
     ['policyMaker', 'POST', `${admission}/validatingadmissionpolicybindings`, 422, policyBinding],
@@ -280,6 +301,13 @@ const attempts: Record<string, Attempt[]> = {
     ['policyMaker', 'GET', '/api/v1/namespaces/dev/pods/p/exec?command=sh', 403],
     ['policyMaker', 'GET', '/api/v1/namespaces/dev/pods/p/portforward', 403],
     ['n1', 'POST', '/api/v1/namespaces/dev/pods/p/exec?command=sh', 403],
+    ['viewer', 'GET', '/api/v1/namespaces/dev/services/https:x:443/proxy/', 403],
+    ['viewer', 'GET', '/api/v1/namespaces/dev/services/169.254.169.254:80/proxy/latest/meta-data', 403],
+    ['viewer', 'GET', '/api/v1/namespaces/dev/pods/http:p:10250/proxy/../../../../secrets', 403],
+    ['viewer', 'GET', '/api/v1/namespaces/dev/pods/p%2Fproxy%2F..%2F..%2Fsecrets', 404],
+    ['owner', 'GET', '/api/v1/proxy/nodes/n1/pods', 403],
+    ['owner', 'POST', '/api/v1/nodes/n1/proxy/exec/dev/p/c?command=sh', 403],
+    ['n1', 'GET', '/api/v1/nodes/n2/proxy/pods', 403],
     ['nobody', 'GET', '/metrics', 403],
     ['nobody', 'GET', '/logs', 403],
     ['viewer', 'GET', '/debug/pprof/', 403],
@@ -312,3 +340,108 @@ for (const [name, method, path, expected, body, headers] of allowed) {
     assert.equal(status, expected, JSON.stringify(answer))
   })
 }
+
+test('whoever has not said who they are may do nothing to any resource of any version', async () => {
+  const asRoot = async (path: string) => (await ask('root', 'GET', path)).body
+  const paths = await everyResourcePath(asRoot)
+  assert.ok(paths.length > 800, `${paths.length} requests`)
+  const answers = await inLanes(paths, async ({ method, path }) => {
+    const { status } = await ask('nobody', method, path, method === 'GET' || method === 'DELETE' ? undefined : {})
+    return status === 403 ? '' : `${method} ${path}: ${status}`
+  })
+  assert.deepEqual(answers.filter(Boolean), [])
+})
+
+test('of the other paths only health and version are shown to them', async () => {
+  const paths = await everyOtherPath(async (path) => (await ask('root', 'GET', path)).body)
+  assert.ok(paths.length > 50, `${paths.length} paths`)
+  const answers = await inLanes(paths, async (path) => ((await ask('nobody', 'GET', path)).status === 200 ? path : ''))
+  assert.deepEqual(
+    answers.filter((path) => path !== '' && !/^\/(healthz|livez|readyz)(\/|$)|^\/version\/?$/.test(path)),
+    [],
+  )
+})
+
+async function inLanes<T>(items: readonly T[], answer: (item: T) => Promise<string>): Promise<string[]> {
+  const answers: string[] = []
+  let next = 0
+  const lane = async () => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) answers.push(await answer(item))
+  }
+  await Promise.all(Array.from({ length: 8 }, lane))
+  return answers
+}
+
+test('neither the log nor the audit log holds what is in secrets, or a credential', async () => {
+  const marker = 'not-for-anybody-else'
+  const hidden = Buffer.from(marker).toString('base64')
+  const at = '/api/v1/namespaces/dev/secrets'
+  await ask('root', 'POST', at, { metadata: { name: 'marked' }, stringData: { marker } })
+  await ask('root', 'POST', at, { metadata: { name: 'Not A Name' }, stringData: { marker } })
+  await ask('root', 'PUT', `${at}/marked`, { metadata: { name: 'marked' }, data: { marker: hidden, wrong: 5 } })
+  await ask('root', 'PATCH', `${at}/marked`, { data: { marker: hidden }, type: 'another' }, merge)
+  await ask('root', 'GET', `${at}/marked`)
+  const { body } = await ask('root', 'POST', '/api/v1/namespaces/dev/serviceaccounts/default/token', { spec: {} })
+  const { token } = body['status'] as { token: string }
+  await ask('nobody', 'GET', '/api/v1/nodes', undefined, { authorization: `Bearer ${marker}` })
+  const log = cluster.output()
+  const record = readFileSync(join(auditDirectory, 'audit.log'), 'utf8')
+  assert.match(record, /"resource":"secrets"/)
+  for (const [name, text] of Object.entries({ log, record })) {
+    for (const secret of [marker, hidden, token, cluster.token])
+      assert.ok(!text.includes(secret), `the ${name} holds ${secret.slice(0, 12)}`)
+  }
+})
+
+test('nothing older than TLS 1.2 is spoken, and no cipher that is known to be weak', async () => {
+  const { hostname, port } = new URL(cluster.url)
+  const spoken = (options: ConnectionOptions) =>
+    new Promise<string | undefined>((resolve) => {
+      const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false, ...options }, () => {
+        resolve(socket.getProtocol() ?? undefined)
+        socket.destroy()
+      })
+      socket.on('error', () => resolve(undefined))
+      socket.on('close', () => resolve(undefined))
+    })
+  assert.equal(await spoken({}), 'TLSv1.3')
+  assert.equal(await spoken({ maxVersion: 'TLSv1.2' }), 'TLSv1.2')
+  // The client takes anything: it is the server that refuses.
+  const anything = { maxVersion: 'TLSv1.2', minVersion: 'TLSv1' } as const
+  assert.equal(await spoken({ ...anything, maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }), undefined)
+  for (const ciphers of ['eNULL', 'aNULL', 'AES128-SHA', 'AES256-SHA', 'CAMELLIA128-SHA']) {
+    assert.equal(await spoken({ ...anything, ciphers: `${ciphers}:@SECLEVEL=0` }), undefined, ciphers)
+  }
+})
+
+test('tokens of service accounts are signed with a key that nothing else uses', () => {
+  const pki = join(cluster.directory, 'data', 'pki')
+  const keys = readdirSync(pki, { encoding: 'utf8' }).filter((name) => name.endsWith('.key'))
+  assert.ok(keys.includes('sa.key') && keys.length > 2, keys.join())
+  const contents = keys.map((name) => readFileSync(join(pki, name), 'utf8'))
+  assert.equal(new Set(contents).size, keys.length)
+})
+
+test('the default namespace holds nothing of the cluster but the Service of the API server', async () => {
+  for (const [path, expected] of Object.entries({
+    '/api/v1/namespaces/default/pods': [],
+    '/api/v1/namespaces/default/secrets': [],
+    '/api/v1/namespaces/default/services': ['kubernetes'],
+    '/apis/apps/v1/namespaces/default/deployments': [],
+    '/apis/apps/v1/namespaces/default/daemonsets': [],
+  })) {
+    const { body } = await ask('root', 'GET', path)
+    const names = (body['items'] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
+    assert.deepEqual(names, expected, path)
+  }
+})
+
+test('keys and kubeconfigs are for their owner alone', () => {
+  const data = join(cluster.directory, 'data')
+  for (const name of readdirSync(data, { recursive: true, encoding: 'utf8' })) {
+    // Some come and go.
+    const { mode } = statSync(join(data, name), { throwIfNoEntry: false }) ?? { mode: 0 }
+    assert.equal(mode & 0o022, 0, `${name} may be written by others`)
+    if (/\.(key|pem|kubeconfig)$/.test(name)) assert.equal(mode & 0o077, 0, `${name} may be read by others`)
+  }
+})

@@ -1,12 +1,12 @@
 /** The package as users install it: packed, installed into an empty project under a path with spaces, and started by the system's own Node. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { freePort } from '../support/running-cluster.ts'
+import { freePort } from '../support/free-port.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
 /** Without this repository's node_modules: the Node that is found is the machine's. */
@@ -16,14 +16,15 @@ const path = (process.env['PATH'] ?? '')
   .join(':')
 // Tests that are run inside a test would say nothing of themselves.
 const env = { ...process.env, PATH: path, NODE_TEST_CONTEXT: undefined }
+const newerFirst = `${dirname(process.execPath)}:${path}`
 
 function run(command: string, args: string[], cwd: string): string {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 120_000 })
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: 300_000 })
   assert.equal(status, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`)
   return stdout
 }
 
-test('the packed package installs and starts a cluster that answers /livez', { timeout: 180_000 }, async () => {
+test('the packed package installs and starts a cluster that answers /livez', { timeout: 400_000 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'a package '))
   try {
     run('npm', ['pack', '--pack-destination', directory], repository)
@@ -43,8 +44,10 @@ test('the packed package installs and starts a cluster that answers /livez', { t
     })
     const exited = new Promise<number | null>((resolve) => child.on('exit', resolve))
     await new Promise<void>((resolve, reject) => {
+      let output = ''
       child.stdout.on('data', (text: Buffer) => {
-        if (String(text).includes('The cluster is ready')) resolve()
+        output += text
+        if (output.includes('The cluster is ready')) resolve()
       })
       void exited.then((code) => reject(new Error(`it ended with ${code} before it was ready`)))
     })
@@ -60,22 +63,52 @@ test('the packed package installs and starts a cluster that answers /livez', { t
   }
 })
 
-/** A user's program imports the package by name: it is checked by the types that come along, and run by the Node that comes along. */
-function usesLibrary(directory: string): void {
-  const node = join(directory, 'node_modules', '.bin', 'node')
+/**
+ * A user's program imports the package by name, in a project as the guide prints it: it is checked by the types that come along, and run.
+ * The package is found one directory up.
+ */
+function usesLibrary(parent: string): void {
+  const directory = join(parent, 'guide')
+  mkdirSync(directory)
   const program = readFileSync(join(import.meta.dirname, 'package', 'controller.ts'), 'utf8')
-  writeFileSync(join(directory, 'controller.mts'), program)
+  writeFileSync(join(directory, 'controller.ts'), program)
   const documented = readFileSync(join(repository, 'docs', 'writing-a-controller.md'), 'utf8')
   assert.ok(documented.includes(program.slice(program.indexOf('import {'))), 'docs/writing-a-controller.md shows another program')
-  const options =
-    '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --module nodenext --target esnext --types node'
+  const [, printed = ''] = /```json\n(\{[\s\S]+?\n\})\n```/.exec(documented) ?? []
+  assert.equal(
+    JSON.parse(printed).dependencies.typernetes,
+    `^${JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')).version}`,
+  )
+  writeFileSync(join(directory, 'package.json'), printed)
+  // Every declaration is checked, not only those that the program uses.
+  const options = '--ignoreConfig --noEmit --strict --exactOptionalPropertyTypes --module nodenext --target esnext --types node'
   const typeRoots = ['--typeRoots', join(repository, 'node_modules', '@types')]
   run(
     process.execPath,
-    [join(repository, 'node_modules', 'typescript', 'bin', 'tsc'), ...options.split(' '), ...typeRoots, 'controller.mts'],
+    [
+      join(repository, 'node_modules', 'typescript', 'bin', 'tsc'),
+      ...options.split(' '),
+      ...typeRoots,
+      '--allowImportingTsExtensions',
+      'controller.ts',
+    ],
     directory,
   )
-  assert.equal(run(node, ['controller.mts'], directory), 'Hello, blue\n')
+  const start = spawnSync('npm', ['start', '--silent'], {
+    cwd: directory,
+    env: { ...env, PATH: newerFirst },
+    encoding: 'utf8',
+    timeout: 240_000,
+  })
+  assert.equal(start.stdout, 'Hello, blue\n', start.stderr)
+  for (const flags of [
+    ['-e', "import('typernetes')"],
+    ['-e', "require('typernetes')"],
+  ]) {
+    const older = spawnSync('node', flags, { cwd: directory, env, encoding: 'utf8', timeout: 300_000 })
+    if (Number(run('node', ['-p', "process.versions.node.split('.')[0]"], directory)) >= 26) assert.equal(older.status, 0)
+    else assert.match(older.stderr, /^\[?typernetes needs Node\.js 26 or newer, and this is v\d+\.\d+\.\d+; npm install/m)
+  }
 }
 
 /** A project that `new` writes: its types are right and its tests pass, before anybody touches it. The package is found one directory up. */
@@ -85,8 +118,7 @@ function passesItsTests(directory: string, kind: string): void {
   const tsc = join(repository, 'node_modules', 'typescript', 'bin', 'tsc')
   run(process.execPath, [tsc, '-p', project, '--typeRoots', join(repository, 'node_modules', '@types')], project)
   const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { scripts: { test: string } }
-  const node = join(directory, 'node_modules', '.bin', 'node')
-  const result = run('sh', ['-c', scripts.test.replace(/^node/, `'${node}'`)], project)
+  const result = run('sh', ['-c', scripts.test.replace(/^node/, `'${process.execPath}'`)], project)
   assert.match(result, /fail 0/)
   assert.match(result, /pass [2-9]/)
 }
@@ -105,9 +137,10 @@ function get(url: string): Promise<string> {
   })
 }
 
-/** Programs, modules and their types: no test, no helper of one, no table of facts, no recording. */
+/** Programs, modules and their types, docs, man pages, completions, licences: no test, no helper of one, no table of facts, no recording. */
 function holdsNothingElse(files: string[]): void {
-  const allowed = /^package\/(bin\/[\w.-]+\.js|lib\/[\w./-]+\.(js|d\.ts|json)|README\.md|LICENSE|package\.json)$/
+  const allowed =
+    /^package\/(bin\/[\w.-]+\.js|lib\/[\w./-]+\.(js|cjs|d\.ts|json)|docs\/[\w./-]+\.(md|svg|yml)|lib\/LICENSES\.md|man\/[\w.-]+\.1|completions\/[\w.]+|README\.md|LICENSE|package\.json)$/
   assert.deepEqual(
     files.filter((file) => !allowed.test(file) || /(^|\/)testing\/|\.test\.|\.testing\./.test(file)),
     [],

@@ -31,6 +31,7 @@ if (!skip) {
         `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${request.headers.upgrade}\r\nx-url: ${request.url}\r\n\r\n`,
       )
       socket.on('data', (data: Buffer) => socket.write(`echo ${data}`))
+      socket.on('error', () => {})
     })
     await new Promise<void>((resolve) => backend.listen(0, address, resolve))
     port = (backend.address() as { port: number }).port
@@ -38,7 +39,9 @@ if (!skip) {
     authority = readFileSync(join(cluster.directory, 'data', 'pki', 'ca.crt'), 'utf8')
     ask = asker(cluster.url, authority)
     await create('nodes', { metadata: { name: 'n1' } })
-    await change('/api/v1/nodes/n1/status', { addresses: [{ type: 'InternalIP', address }] })
+    // A port that no kubelet of this machine has.
+    const daemonEndpoints = { kubeletEndpoint: { Port: 2 } }
+    await change('/api/v1/nodes/n1/status', { addresses: [{ type: 'InternalIP', address }], daemonEndpoints })
     await create('serviceaccounts', { metadata: { name: 'default', namespace: 'default' } }, base)
     await create('pods', pod('web', port), base)
     await change(`${base}/pods/web/status`, { podIPs: [{ ip: address }], podIP: address })
@@ -184,7 +187,7 @@ const refusals: [string, () => string, number, RegExp][] = [
     'a kubelet that is away',
     () => '/api/v1/nodes/n1/proxy/healthz',
     503,
-    /^error trying to reach service: dial tcp [\d.]+:10250: connect: connection refused$/,
+    /^error trying to reach service: dial tcp [\d.]+:2: connect: connection refused$/,
   ],
 ]
 for (const [what, path, code, message] of refusals) {

@@ -6,21 +6,23 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { whyNoContainers } from '../support/containerd.ts'
+import { startDockerRegistry, whyNoRegistry } from '../support/docker-registry.ts'
 import { installedKubectls, type Kubectl } from '../support/kubectl.ts'
 import { type RealCluster, startRealCluster } from '../support/real-cluster.ts'
+import { seesImages, seesVolumes, storageManifest } from './storage/volume-table.ts'
 
 const newest = installedKubectls().at(-1)
 const whyNot = whyNoContainers() || (newest === undefined ? 'kubectl is not installed' : false)
 const cannotLoop = spawnSync('losetup', ['-f']).status === 0 ? false : 'no loop devices here'
-const manifest = (name: string) => readFileSync(join(import.meta.dirname, 'storage', name), 'utf8')
 
-describe('claims on a real node', { skip: whyNot, timeout: 240_000 }, () => {
+describe('claims on a real node', { skip: whyNot, timeout: 600_000 }, () => {
   let cluster: RealCluster
   let kubectl: Kubectl
 
   before(async () => {
     cluster = await startRealCluster()
     kubectl = cluster.kubectlAt(newest?.path ?? '')
+    ok(['wait', '--for=create', 'serviceaccount/default', '--timeout=60s'])
   })
   after(async () => {
     await cluster?.[Symbol.asyncDispose]()
@@ -53,7 +55,7 @@ describe('claims on a real node', { skip: whyNot, timeout: 240_000 }, () => {
   const counts = () => Object.fromEntries(names.map((name) => [name, startsOf(name).length]))
 
   test('a StatefulSet with claims runs at once, and its data outlives its pods', () => {
-    ok(['apply', '-f', '-'], manifest('claims.yaml'))
+    ok(['apply', '-f', '-'], storageManifest('claims.yaml'))
     ok(['rollout', 'status', 'sts/db', '--timeout=90s'])
     holdsStarts({})
     ok(['delete', 'pod', 'db-1', '--force', '--grace-period=0', '--wait=true', '--timeout=60s'])
@@ -76,35 +78,18 @@ describe('claims on a real node', { skip: whyNot, timeout: 240_000 }, () => {
     ok(['rollout', 'status', 'sts/db', '--timeout=90s'])
   })
 
-  test('snapshots, clones, disks, raw disks, images and claims of a pod of its own', { skip: cannotLoop }, () => {
-    const snapshot = { apiVersion: 'snapshot.storage.k8s.io/v1', kind: 'VolumeSnapshot', metadata: { name: 'taken' } }
-    ok(['wait', '--for=condition=Established', 'crd/volumesnapshots.snapshot.storage.k8s.io', '--timeout=60s'])
-    ok(['apply', '-f', '-'], JSON.stringify({ ...snapshot, spec: { source: { persistentVolumeClaimName: 'data-db-0' } } }))
-    ok(['wait', '--for=jsonpath={.status.readyToUse}=true', 'volumesnapshot/taken', '--timeout=60s'])
-    ok(['apply', '-f', '-'], manifest('copies.yaml'))
-    ok(['wait', '--for=condition=Ready', 'pod/reader', '--timeout=90s'])
-    const seen = (script: string) => ok(['exec', 'reader', '--', 'sh', '-c', script])
-    assert.match(seen('cat /restored/starts'), /^db-0\n/)
-    assert.match(seen('cat /clone/starts'), /^db-0\n/)
-    assert.match(seen('touch /clone/x 2>&1; true'), /Read-only file system/)
-    assert.match(seen('ls /image/bin/busybox; touch /image/x 2>&1; true'), /^\/image\/bin\/busybox\n.*Read-only file system/)
-    assert.equal(seen('echo here > /scratch/file; cat /scratch/file'), 'here\n')
-    assert.equal(seen('stat -c %g /small'), '4000\n')
-    // A disk that is full is full for its own pod alone.
-    assert.match(seen('dd if=/dev/zero of=/small/full bs=1M count=64 2>&1; true'), /No space left on device/)
-    assert.equal(seen('printf raw > /dev/raw; head -c 3 /dev/raw'), 'raw')
-    ok(['patch', 'pvc', 'restored', '-p', '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'])
-    ok(['wait', '--for=jsonpath={.status.capacity.storage}=2Gi', 'pvc/restored', '--timeout=90s'])
-    const node = ok(['get', 'nodes', '-o', 'jsonpath={.items[0].metadata.name}'])
-    const stats = ok(['get', '--raw', `/api/v1/nodes/${node}/proxy/metrics`])
-    assert.match(stats, /^kubelet_volume_stats_used_bytes\{namespace="default",persistentvolumeclaim="small"\} [1-9]/m)
+  test('snapshots, clones, disks, raw disks, images and claims of a pod of its own', { skip: cannotLoop }, () => seesVolumes(ok))
+
+  test('images of a registry as volumes', { skip: whyNoRegistry() }, async () => {
+    await using registry = await startDockerRegistry()
+    await seesImages(ok, registry)
   })
 
   test('what is deleted leaves nothing behind', () => {
     ok(['delete', 'pod/reader', 'sts/db', 'volumesnapshot/taken', '--ignore-not-found', '--timeout=60s'])
     ok(['delete', 'pvc', '--all', '--timeout=60s'])
-    const deadlineMs = Date.now() + 60_000
-    while (ok(['get', 'pv', '-o', 'name']) !== '' && Date.now() < deadlineMs);
+    const deadlineMs = Date.now() + 90_000
+    while ((ok(['get', 'pv', '-o', 'name']) !== '' || storedBelow(cluster.dataDir).length > 0) && Date.now() < deadlineMs);
     const { items } = JSON.parse(ok(['get', 'pvc', '-o', 'json'])) as { items: V1PersistentVolumeClaim[] }
     assert.deepEqual(items, [])
     assert.deepEqual(storedBelow(cluster.dataDir), [])

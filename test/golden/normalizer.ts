@@ -30,13 +30,22 @@ const portKeys = ['nodePort', 'healthCheckNodePort']
 
 export class Normalizer {
   /** Placeholder and the text it stands for, the first one first. */
-  readonly #replaced: [string, string][]
-  readonly #seen = { uid: new Map<string, number>(), rv: new Map<string, number>() }
+  #replaced: [string, string][]
+  #seen = { uid: new Map<string, number>(), rv: new Map<string, number>() }
   /** Everything the scenario has sent, to tell chosen addresses from allocated ones. */
   given = ''
 
   constructor(names: Readonly<Record<string, string>>) {
     this.#replaced = Object.entries(names).sort(([, one], [, other]) => other.length - one.length)
+  }
+
+  /** What is called with nothing forgets all that was seen since. */
+  mark(): () => void {
+    const [uid, rv, replaced] = [new Map(this.#seen.uid), new Map(this.#seen.rv), [...this.#replaced]]
+    return () => {
+      this.#seen = { uid, rv }
+      this.#replaced = replaced
+    }
   }
 
   answer(status: number, headers: Record<string, string | string[]>, body: Json, step: Step): Answer {
@@ -58,11 +67,11 @@ export class Normalizer {
   }
 
   text(value: string): string {
-    let text = value
-    for (const [placeholder, name] of this.#replaced) text = text.replaceAll(name, () => placeholder)
+    // Before names and ports: a uid, or part of a second, may have the digits of a port in it.
+    let text = value.replace(uids, (uid) => this.#label('uid', uid))
     text = text.replace(times, (moment) => (isNearNow(moment) ? '<time>' : moment))
+    for (const [placeholder, name] of this.#replaced) text = text.replaceAll(name, () => placeholder)
     text = text.replace(serviceIps, (ip) => (this.given.includes(ip) || firstIps.includes(ip) ? ip : '<ip>'))
-    text = text.replace(uids, (uid) => this.#label('uid', uid))
     for (const [pattern, replacement] of volatile) text = text.replace(pattern, replacement)
     return token.test(text) ? '<token>' : text
   }

@@ -15,7 +15,7 @@ import { type RunOptions, ScenarioRun } from './scenario-run.ts'
 
 export type Count = { scenarios: number; matched: number; steps: number; stepsMatched: number; orderOnly: number }
 export type Failure = Difference & { scenario: Scenario; step: number }
-export type ReplayOptions = RunOptions & { record?: boolean; onFailure?: (failure: Failure) => void }
+export type ReplayOptions = RunOptions & { onFailure?: (failure: Failure) => void }
 
 const nothing: Count = { scenarios: 0, matched: 0, steps: 0, stepsMatched: 0, orderOnly: 0 }
 

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiConnection, type Headers, headersOf, textOf } from './api-connection.ts'
+import { firstDifference } from './compare-answers.ts'
 import { type Fields, isFields, type Json, parseExactly } from './exact-json.ts'
 import { columnsOf, columnsOfFirstEvent, Normalizer } from './normalizer.ts'
 import type { Answer, Scenario, Step } from './scenario.ts'
@@ -11,10 +12,15 @@ import { filled, lookUp, picked } from './value-paths.ts'
 /** Larger bodies test limits, and name nothing that an answer could repeat. */
 const rememberedBytes = 1 << 20
 const retryEveryMs = 100
+/** What was waited for may take longer on a busy machine than it took when it was recorded. */
+const lookAgainMs = 15_000
+const patientSeconds = 30
 
 export type RunOptions = {
   /** Steps that are repeated until something is true give up after this, where the recording would allow longer. */
   retrySecondsAtMost?: number
+  /** Nothing is expected: what comes is written down. */
+  record?: boolean
 }
 
 export class ScenarioRun {
@@ -68,11 +74,20 @@ export class ScenarioRun {
     if (step.body !== undefined) data = JSON.stringify(filled(step.body, this.#names))
     if (data !== undefined && data.length < rememberedBytes) this.#normalizer.given += data
     const method = step.method ?? 'GET'
-    const reply = await this.#ask(step, method, path, headers, data)
-    const body = asJson(reply.body)
-    for (const [name, source] of Object.entries(step.capture ?? {})) this.#names[name] = lookUp(body, source) ?? null
-    this.#remember(method, path, reply.status, body)
-    return this.#normalizer.answer(reply.status, reply.headers, body, step)
+    const isLook = method === 'GET' && step.wait !== undefined && step.expect !== undefined && !this.#options.record
+    for (const untilMs = Date.now() + (isLook ? lookAgainMs : 0); ; await sleep(retryEveryMs)) {
+      const reply = await this.#ask(step, method, path, headers, data)
+      const body = asJson(reply.body)
+      const forget = this.#normalizer.mark()
+      const answer = this.#normalizer.answer(reply.status, reply.headers, body, step)
+      if (Date.now() < untilMs && firstDifference(step.expect as Json, answer as Json) !== undefined) {
+        forget()
+        continue
+      }
+      for (const [name, source] of Object.entries(step.capture ?? {})) this.#names[name] = lookUp(body, source) ?? null
+      this.#remember(method, path, reply.status, body)
+      return answer
+    }
   }
 
   /** Repeats the request where the step says so, until the status is right and there is something to pick. */
@@ -90,8 +105,12 @@ export class ScenarioRun {
 
   /** Opens the watch, plays the `during` steps, then reads until enough events have come or none for so many seconds. */
   async #watch(step: Step, path: string, headers: Headers): Promise<Answer> {
-    const { events: wanted = Number.POSITIVE_INFINITY, seconds = 10 } = step.until ?? {}
-    const response = await this.#api.open('GET', path, headers, undefined, {})
+    const { events: wanted = Number.POSITIVE_INFINITY, seconds: recordedSeconds = 10 } = step.until ?? {}
+    // Where the last event is known, neither side gives up before a busy server had its time.
+    const isKnown = (step.expect?.events?.length ?? 0) >= wanted
+    const seconds = isKnown ? Math.max(recordedSeconds, patientSeconds) : recordedSeconds
+    const patientPath = isKnown ? path.replace(/\btimeoutSeconds=\d+/, `timeoutSeconds=${2 * patientSeconds}`) : path
+    const response = await this.#api.open('GET', patientPath, headers, undefined, {})
     try {
       for (const inner of step.during ?? []) await this.#play(inner)
       const status = response.statusCode ?? 0

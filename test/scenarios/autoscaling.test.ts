@@ -3,26 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { APIService } from '#api/apiregistration/v1/kinds.gen.ts'
 import { HorizontalPodAutoscaler } from '#api/autoscaling/v2/kinds.gen.ts'
+import type { V2MetricSpec } from '#api/autoscaling/v2/types.gen.ts'
+import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { Deployment, seededRandom, startCluster, VirtualClock } from '#index.ts'
-
-async function inTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
-  let isSettled = false
-  const note = () => {
-    isSettled = true
-  }
-  promise.then(note, note)
-  while (!isSettled) {
-    await clock.advance(100)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return promise
-}
+import { inVirtualTime } from '../support/in-virtual-time.ts'
 
 test('a deployment whose pods are busy grows by itself, shrinks when they rest, and is seen by kubectl top', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const clock = new VirtualClock()
-  const cluster = await inTime(clock, startCluster({ clock, random: seededRandom(1), simNodes: 2 }))
+  const cluster = await inVirtualTime(clock, startCluster({ clock, random: seededRandom(1), simNodes: 2 }))
   try {
     const { client } = cluster
     const labels = { app: 'web' }
@@ -43,7 +33,7 @@ test('a deployment whose pods are busy grows by itself, shrinks when they rest, 
     const replicas = async () => (await client.get(Deployment, 'default', 'web')).spec.replicas
     await clock.advance({ minutes: 2 })
     assert.equal(await replicas(), 1)
-    const { items } = JSON.parse(await inTime(clock, client.raw('/apis/metrics.k8s.io/v1beta1/namespaces/default/pods'))) as {
+    const { items } = JSON.parse(await inVirtualTime(clock, client.raw('/apis/metrics.k8s.io/v1beta1/namespaces/default/pods'))) as {
       items: { containers: { name: string; usage: object }[] }[]
     }
     assert.deepEqual(
@@ -75,6 +65,56 @@ test('a deployment whose pods are busy grows by itself, shrinks when they rest, 
       /already exists/,
     )
   } finally {
-    await inTime(clock, cluster.stop())
+    await inVirtualTime(clock, cluster.stop())
+  }
+})
+
+test('metrics that are pushed scale by pods, by an object and from outside, until they are old', { timeout: 240_000 }, async () => {
+  const clock = new VirtualClock()
+  const cluster = await inVirtualTime(clock, startCluster({ clock, random: seededRandom(1), metricsAdapter: {} }))
+  try {
+    const { client } = cluster
+    const namespace = 'default'
+    const scale = async (name: string, metrics: V2MetricSpec[]) => {
+      const labels = { app: name }
+      const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'app:1' }] } }
+      await client.create(Deployment, { metadata: { namespace, name }, spec: { selector: { matchLabels: labels }, template } })
+      const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name }
+      await client.create(HorizontalPodAutoscaler, { metadata: { namespace, name }, spec: { scaleTargetRef, maxReplicas: 8, metrics } })
+    }
+    const average = (averageValue: string) => ({ type: 'AverageValue', averageValue })
+    const describedObject = { apiVersion: 'v1', kind: 'Service', name: 'web' }
+    await scale('pods', [{ type: 'Pods', pods: { metric: { name: 'qps' }, target: average('10') } }])
+    await scale('object', [{ type: 'Object', object: { describedObject, metric: { name: 'hits' }, target: average('100') } }])
+    await scale('external', [
+      { type: 'External', external: { metric: { name: 'jobs', selector: { matchLabels: { queue: 'a' } } }, target: average('5') } },
+    ])
+    const custom = `/apis/custom.metrics.k8s.io/v1beta2/namespaces/${namespace}`
+    const push = async (path: string, value: unknown) => void (await inVirtualTime(clock, client.post(path, JSON.stringify(value))))
+    const pushAll = async () => {
+      const { items } = await client.list(Pod, { namespace, labelSelector: 'app=pods' })
+      for (const { metadata } of items) await push(`${custom}/pods/${metadata.name}/qps`, items.length > 2 ? 10 : '20')
+      await push(`${custom}/services/web/hits`, { value: '300', windowSeconds: 60 })
+      await push(`/apis/external.metrics.k8s.io/v1beta1/namespaces/${namespace}/jobs`, { value: 24, labels: { queue: 'a' } })
+      await push(`/apis/external.metrics.k8s.io/v1beta1/namespaces/${namespace}/jobs`, { value: 2400, labels: { queue: 'b' } })
+    }
+    for (let minute = 0; minute < 6; minute++) {
+      await pushAll()
+      await clock.advance({ minutes: 1 })
+    }
+    const replicas = async () =>
+      Promise.all(['pods', 'object', 'external'].map(async (name) => (await client.get(Deployment, namespace, name)).spec.replicas))
+    assert.deepEqual(await replicas(), [4, 3, 5])
+    await assert.rejects(client.post(`${custom}/pods/x/qps`, '"much"'), /is pushed as a quantity/)
+    const viewer = cluster.clientAs('somebody')
+    await assert.rejects(viewer.post(`${custom}/pods/x/qps`, '1'), /forbidden/)
+
+    // Nobody pushes any more: what is old is not believed, and nothing changes.
+    await clock.advance({ minutes: 8 })
+    assert.deepEqual(await replicas(), [4, 3, 5])
+    const { status } = await client.get(HorizontalPodAutoscaler, namespace, 'external')
+    assert.equal(status?.conditions?.find(({ type }) => type === 'ScalingActive')?.reason, 'FailedGetExternalMetric')
+  } finally {
+    await inVirtualTime(clock, cluster.stop())
   }
 })

@@ -3,26 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PriorityClass } from '#api/scheduling/v1/kinds.gen.ts'
 import { Job, Node, Pod, seededRandom, startCluster, VirtualClock } from '#index.ts'
-
-async function inTime<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {
-  let isSettled = false
-  const note = () => {
-    isSettled = true
-  }
-  promise.then(note, note)
-  while (!isSettled) {
-    await clock.advance(10)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return promise
-}
+import { inVirtualTime } from '../support/in-virtual-time.ts'
 
 for (const how of ['by the API', 'by a taint', 'with its node', 'by a pod of higher priority'] as const) {
   test(`a job that ignores DisruptionTarget does not fail when its pod is evicted ${how}, though no failure is allowed`, {
-    timeout: 60_000,
+    timeout: 240_000,
   }, async () => {
     const clock = new VirtualClock()
-    const cluster = await inTime(clock, startCluster({ clock, random: seededRandom(1), simNodes: 2 }))
+    const cluster = await inVirtualTime(clock, startCluster({ clock, random: seededRandom(1), simNodes: 2 }))
     try {
       const { client } = cluster
       const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }]
@@ -61,16 +49,16 @@ for (const how of ['by the API', 'by a taint', 'with its node', 'by a pod of hig
       const { status } = await client.get(Job, 'default', 'work')
       assert.deepEqual([status?.succeeded, status?.failed ?? 0], [1, 0], JSON.stringify(status))
     } finally {
-      await inTime(clock, cluster.stop())
+      await inVirtualTime(clock, cluster.stop())
     }
   })
 }
 
 test('an evicted pod bears the condition that tells disruptions from failures, and what the evicter asked for still holds', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const clock = new VirtualClock()
-  const cluster = await inTime(clock, startCluster({ clock, random: seededRandom(1) }))
+  const cluster = await inVirtualTime(clock, startCluster({ clock, random: seededRandom(1) }))
   const { client } = cluster
   try {
     const evict = (preconditions: Record<string, string> = {}, dryRun: string[] = []) =>
@@ -96,6 +84,6 @@ test('an evicted pod bears the condition that tells disruptions from failures, a
     await evict({ uid: metadata.uid ?? '', resourceVersion: now.resourceVersion ?? '' })
     assert.deepEqual(await conditions(), { isEnding: true, status: 'True', reason: 'EvictionByEvictionAPI' })
   } finally {
-    await inTime(clock, cluster.stop())
+    await inVirtualTime(clock, cluster.stop())
   }
 })

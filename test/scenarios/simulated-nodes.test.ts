@@ -21,7 +21,7 @@ async function aWholeCluster(nodeCount: number) {
   const seams = { clock, random, files: nodeFiles, logger: silentLogger }
   const whileTimePasses = async <T>(work: Promise<T>): Promise<T> => {
     await clock.advance(2000)
-    return work
+    return clock.during(work)
   }
   stack.defer(() => whileTimePasses(lifecycle.stop()))
   await whileTimePasses(

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { type LogRecord, recordingLogger } from '#base/log.ts'
 import { Deployment, Pod, startCluster } from '#index.ts'
 
-test('controllers and scheduler end before the store does, also with a burst in flight', { timeout: 120_000 }, async () => {
+test('controllers and scheduler end before the store does, also with a burst in flight', { timeout: 240_000 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'typernetes-stop-'))
   const records: LogRecord[] = []
   try {
@@ -22,7 +22,7 @@ test('controllers and scheduler end before the store does, also with a burst in 
     while ((await client.list(Pod, { namespace: 'default' })).items.length < 30);
     await cluster.stop()
   } finally {
-    rmSync(dataDir, { recursive: true, force: true })
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 20 })
   }
   const lines = records.map(({ level, message, fields }) => `${level}: ${message} ${JSON.stringify(fields)}`)
   assert.deepEqual(

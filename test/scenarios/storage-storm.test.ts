@@ -86,7 +86,7 @@ class Witness {
 }
 
 for (const seed of seeds) {
-  test(`seed ${seed}: no volume is bound twice, attached twice, deleted while used, or left behind`, { timeout: 120_000 }, async () => {
+  test(`seed ${seed}: no volume is bound twice, attached twice, deleted while used, or left behind`, { timeout: 240_000 }, async () => {
     const rates: FaultRates = { fails: 0.05, losesAnswer: 0.05, repeats: 0.03, delays: 0.1, cutsWatch: 0.02 }
     const chance = seededRandom(seed * 7919)
     let witness: Witness | undefined
@@ -107,7 +107,7 @@ for (const seed of seeds) {
       startScheduler(stage, server, { clock, random, files: nodeFiles, logger: silentLogger }),
     )
     await clock.advance(2000)
-    await scheduling
+    await clock.during(scheduling)
     const nodes = new MountingNodes({ client, clock, names: ['n1', 'n2', 'n3'] })
     witness.nodes = nodes
     await nodes.start()
@@ -224,7 +224,7 @@ for (const seed of seeds) {
       assert.deepEqual(node.status?.volumesAttached ?? [], [], `seed ${seed}: ${node.metadata.name}`)
     const stopped = lifecycle.stop()
     await clock.advance(2000)
-    await stopped
+    await clock.during(stopped)
   })
 }
 

@@ -8,27 +8,16 @@ import type { V1PersistentVolumeClaimSpec, V1PodSpec } from '#api/core/v1/types.
 import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import { simulatedDriver } from '#controllers/simulated-volumes/simulated-volumes.ts'
 import { Namespace, seededRandom, startCluster, VirtualClock } from '#index.ts'
+import { inVirtualTime } from '../support/in-virtual-time.ts'
 
 const clock = new VirtualClock()
 let cluster: Awaited<ReturnType<typeof startCluster>>
 
-async function inTime<T>(promise: Promise<T>): Promise<T> {
-  let isSettled = false
-  const note = () => {
-    isSettled = true
-  }
-  promise.then(note, note)
-  while (!isSettled) {
-    await clock.advance(10)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return promise
-}
 before(async () => {
-  cluster = await inTime(startCluster({ clock, random: seededRandom(1), simNodes: 3 }))
+  cluster = await inVirtualTime(clock, startCluster({ clock, random: seededRandom(1), simNodes: 3 }))
   await clock.advance({ seconds: 2 })
 })
-after(() => inTime(cluster.stop()))
+after(() => inVirtualTime(clock, cluster.stop()))
 
 const claimSpec: V1PersistentVolumeClaimSpec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
 const containers = [{ name: 'main', image: 'app:1' }]

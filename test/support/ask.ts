@@ -1,5 +1,5 @@
 /** Requests with exactly the credentials a test gives, each on a connection of its own. */
-import { request as plainRequest } from 'node:http'
+import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 
 export type Credential = { cert?: string; key?: string; headers?: Record<string, string | string[]> }
@@ -21,12 +21,13 @@ export function asker(url: string, authority?: string): Ask {
       headers: { ...(text ? { 'content-type': 'application/json' } : {}), ...headers, ...more },
     }
     return new Promise((resolve, reject) => {
-      const request = send(`${url}${path}`, options, async (response) => {
+      const read = async (response: IncomingMessage): Promise<Reply> => {
         let answer = ''
         for await (const chunk of response) answer += String(chunk)
         const warnings = [response.headers['warning'] ?? []].flat().map(String)
-        resolve({ status: response.statusCode ?? 0, body: bodyOf(answer), warnings })
-      })
+        return { status: response.statusCode ?? 0, body: bodyOf(answer), warnings }
+      }
+      const request = send(`${url}${path}`, options, (response) => void read(response).then(resolve, reject))
       request.on('error', reject)
       request.end(text)
     })

@@ -8,6 +8,7 @@ import { findCgroups } from '#base/cgroup-files.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles as files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
+import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses as processes } from '#base/processes.ts'
 import { ensureSandboxImage, importImages } from '#kubelet/images/import-image.ts'
 import type { Architecture } from '#kubelet/images/pause-program.ts'
@@ -54,6 +55,7 @@ export function whyNoRights(): string | false {
   const succeeds = (command: string, args: string[]) => spawnSync(command, args).status === 0
   if (!succeeds('unshare', ['--mount', '--net', '--pid', '--fork', 'true'])) return 'namespaces cannot be made here'
   if (!succeeds('iptables', ['-w', '-t', 'nat', '-L', '-n'])) return 'the rules of the network cannot be changed here'
+  if (thisProcess.userNamespace !== undefined) return false
   const group = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'].find((path) => existsSync(path))
   try {
     rmdirSync(mkdtempSync(`${group}/tn-test-`))
@@ -141,7 +143,7 @@ export async function endContainerd(directory: string): Promise<void> {
   await (await findCgroups(files))?.remove(`kubepods-${bridge}`)
   const network = { bridge, dataDirectory: join(directory, 'addresses') }
   await removeBridgeNetwork(network, join(directory, 'cni'), { files, processes })
-  rmSync(directory, { recursive: true, force: true })
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
 }
 
 /** By chance, since others may look at the same time. */

@@ -3,10 +3,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as ask, createServer, type Server } from 'node:http'
-import { type AddressInfo, createServer as createPlainServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '#base/clock.ts'
+import { freePort } from './free-port.ts'
 
 export function whyNoRegistry(): string | false {
   return spawnSync('sh', ['-c', 'command -v docker-registry']).status === 0 ? false : 'not installed: docker-registry'
@@ -37,6 +38,7 @@ export async function startDockerRegistry({ hasUsers = false } = {}): Promise<Do
   const storage = `storage:\n  filesystem:\n    rootdirectory: ${directory}/data\n`
   writeFileSync(join(directory, 'config.yml'), `version: 0.1\nlog:\n  level: error\n${storage}http:\n  addr: ${host}\n${users}`)
   const child: ChildProcess = spawn('docker-registry', ['serve', join(directory, 'config.yml')], { stdio: 'ignore' })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
   const authorization: Record<string, string> = hasUsers
     ? { authorization: `Basic ${Buffer.from('user:password').toString('base64')}` }
     : {}
@@ -100,10 +102,9 @@ export async function startDockerRegistry({ hasUsers = false } = {}): Promise<Do
       await putManifest(name, tag, { schemaVersion: 2, mediaType, manifests: listed } as never)
     },
     async [Symbol.asyncDispose]() {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGKILL')
       await ended
-      rmSync(directory, { recursive: true, force: true })
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
     },
   }
 }
@@ -160,12 +161,4 @@ export async function startRegistryProxy(target: string): Promise<RegistryProxy>
       await new Promise((resolve) => server.close(resolve))
     },
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createPlainServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

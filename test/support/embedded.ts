@@ -5,19 +5,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findCgroups } from '#base/cgroup-files.ts'
 import { systemClock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { nodeFiles as files } from '#base/files.ts'
-import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { silentLogger } from '#base/log.ts'
+import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses as processes } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import { whyNoSystemCalls } from '#base/system-calls.ts'
 import { podNetworking } from '#cmd/runtime/pod-networking.ts'
-import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { bridgeNameOf, layBridgeNetwork, removeBridgeNetwork } from '#network/bridge-network.ts'
+import { Launcher } from '#runtime/launch/launcher.ts'
+import { whyNoUsers } from '#runtime/sandboxes/why-no-users.ts'
+import { embeddedProvider } from '#runtime/service/cri-service.ts'
 import { EmbeddedRuntime } from '#runtime/service/embedded-runtime.ts'
-import { InProcessConnection } from '#runtime/service/in-process-connection.ts'
 import { freePodCidr, type TestRuntime, unmountBelow, whyNoRights } from './containerd.ts'
+import { LastingConnection } from './lasting-connection.ts'
 import { busyboxPath, testImageArchive } from './test-image.ts'
 
 /** Why tests of it cannot be run here; false when they can: the value of a test's `skip`. */
@@ -29,11 +32,19 @@ export function whyNoEmbedded(): string | false {
   return whyNoSystemCalls() ?? whyNoRights()
 }
 
+/** Why pods cannot have users of their own here (`hostUsers: false`), with files of that directory; false where they can. */
+export async function whyNoPodUsers(directory = tmpdir()): Promise<string | false> {
+  if (whyNoEmbedded() !== false) return 'there is no embedded runtime'
+  using launcher = new Launcher()
+  const reason = await whyNoUsers({ launcher, files, directory, isRootless: thisProcess.userNamespace !== undefined })
+  return reason ?? false
+}
+
 export type TestEmbedded = TestRuntime & {
   readonly runtime: EmbeddedRuntime
 }
 
-export async function startTestEmbedded(): Promise<TestEmbedded> {
+export async function startTestEmbedded({ ociRuntime }: { ociRuntime?: string } = {}): Promise<TestEmbedded> {
   const directory = mkdtempSync(join(tmpdir(), 'tn-embedded-'))
   const networks = join(directory, 'cni')
   const bridge = bridgeNameOf(directory)
@@ -45,12 +56,13 @@ export async function startTestEmbedded(): Promise<TestEmbedded> {
       {
         directory: join(directory, 'runtime'),
         version: '0.0.0',
-        networking: podNetworking({ configDirectory: networks, binDirectory: '/nowhere' }, { files, processes }),
+        ...defined({ rootless: thisProcess.userNamespace, ociRuntime }),
+        networking: podNetworking({ configDirectory: networks, binDirectory: '/nowhere' }, { files, processes, clock: systemClock }),
       },
       { files, clock: systemClock, random: systemRandom, logger: silentLogger, processes, http: () => nodeHttpClient() },
     )
   let runtime: EmbeddedRuntime | undefined = await open()
-  const connection = new LastingConnection(() => runtime)
+  const connection = new LastingConnection(() => (runtime === undefined ? undefined : embeddedProvider(runtime)))
   const archive = join(directory, 'test-image.tar')
   writeFileSync(archive, testImageArchive())
   await runtime.images.import(archive)
@@ -78,43 +90,7 @@ export async function startTestEmbedded(): Promise<TestEmbedded> {
       unmountBelow(directory)
       await (await findCgroups(files))?.remove(`kubepods-${bridge}`)
       await removeBridgeNetwork(network, networks, { files, processes })
-      rmSync(directory, { recursive: true, force: true })
+      rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
     },
   }
 }
-
-/** To whichever runtime is there. */
-class LastingConnection implements CriConnection {
-  readonly #current: () => EmbeddedRuntime | undefined
-  readonly #streams = new Set<(error: GrpcError) => void>()
-
-  constructor(current: () => EmbeddedRuntime | undefined) {
-    this.#current = current
-  }
-
-  get channel() {
-    return this.#connection().channel
-  }
-
-  call: CriConnection['call'] = async (...call) => this.#connection().call(...call)
-
-  containerEvents: CriConnection['containerEvents'] = (onEvent, onEnd) => {
-    this.#streams.add(onEnd)
-    return this.#connection().containerEvents(onEvent, onEnd)
-  }
-
-  cut(): void {
-    for (const onEnd of this.#streams) onEnd(away)
-    this.#streams.clear()
-  }
-
-  [Symbol.dispose](): void {}
-
-  #connection(): InProcessConnection {
-    const runtime = this.#current()
-    if (runtime === undefined) throw new GrpcError(grpcCodes.unavailable, 'the runtime is away')
-    return new InProcessConnection(runtime)
-  }
-}
-
-const away = new GrpcError(grpcCodes.unavailable, 'the runtime is away')

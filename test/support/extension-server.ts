@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { TLSSocket } from 'node:tls'
 import { testAuthority } from '../contracts/certificates.ts'
+import { textOf } from './webhook-server.ts'
 
 export type Trust = { authority: string; allowedNames: readonly string[] }
 export type Seen = { method: string; url: string; headers: IncomingMessage['headers']; commonName: string }
@@ -18,8 +19,8 @@ export type ExtensionServer = AsyncDisposable & {
   readonly address: string | undefined
   readonly group: string
   readonly seen: Seen[]
-  /** What it answers everything with; undefined: as it should. */
-  misbehaves: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
+  /** What it answers with, unless that says 'not here'; undefined: as it should. */
+  misbehaves: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
   /** Speaks aggregated discovery and OpenAPI 3. */
   isModern: boolean
 }
@@ -60,6 +61,7 @@ export async function startExtensionServer(dnsNames: string[], group: string, tr
     return socket.authorized && trust.allowedNames.includes(commonName) ? commonName : undefined
   }
   server.on('upgrade', (request, socket) => {
+    socket.on('error', () => {})
     if (believed(request) === undefined) {
       socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n')
       return
@@ -67,11 +69,10 @@ export async function startExtensionServer(dnsNames: string[], group: string, tr
     const user = request.headers['x-remote-user'] ?? ''
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n\r\nhello ${user}\n`)
     socket.on('data', (piece) => socket.write(String(piece).toUpperCase()))
-    socket.on('error', () => {})
   })
   server.on('request', async (request, response) => {
-    let text = ''
-    for await (const piece of request) text += String(piece)
+    const text = await textOf(request)
+    if (text === undefined) return
     if (believed(request) === undefined) {
       send(response, 401, {
         kind: 'Status',
@@ -83,10 +84,7 @@ export async function startExtensionServer(dnsNames: string[], group: string, tr
       })
       return
     }
-    if (state.misbehaves !== undefined) {
-      state.misbehaves(request, response)
-      return
-    }
+    if (state.misbehaves !== undefined && state.misbehaves(request, response) !== 'not here') return
     const url = new URL(request.url ?? '/', 'https://extension')
     const document = documents(state, url.pathname, request)
     if (document !== undefined) {

@@ -41,7 +41,7 @@ export function kubectl(path: string, version: string, kubeconfig: string): Kube
     run(args, { input, environment = {} } = {}) {
       const { status, stdout, stderr } = spawnSync(path, ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args], {
         encoding: 'utf8',
-        timeout: 90_000,
+        timeout: 200_000,
         maxBuffer: 64 << 20,
         env: { ...process.env, KUBECONFIG: kubeconfig, ...environment },
         ...(input === undefined ? {} : { input }),
@@ -57,7 +57,7 @@ export function kubectlBeside(path: string, kubeconfig: string): (args: readonly
   return (args, input) =>
     new Promise((resolve) => {
       const child = spawn(path, ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args], {
-        timeout: 60_000,
+        timeout: 200_000,
         env: { ...process.env, KUBECONFIG: kubeconfig },
       })
       let stdout = ''
@@ -69,6 +69,37 @@ export function kubectlBeside(path: string, kubeconfig: string): (args: readonly
         stderr += String(piece)
       })
       child.on('close', (code) => resolve({ exitCode: code ?? 128, stdout, stderr }))
+      // It may end without having read everything.
+      child.stdin.on('error', () => {})
       child.stdin.end(input)
     })
+}
+
+/** `kubectl port-forward` to a pod or service, from a free port of this machine. */
+export async function portForward(
+  { path, kubeconfig }: { path: string; kubeconfig: string },
+  target: string,
+  port: string | number,
+): Promise<AsyncDisposable & { url: string }> {
+  const cache = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  const args = ['--kubeconfig', kubeconfig, '--cache-dir', cache, 'port-forward', target, `:${port}`]
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  const local = await new Promise<string>((resolve, reject) => {
+    const read = (data: Buffer) => {
+      output += String(data)
+      const [, found] = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(output) ?? []
+      if (found !== undefined) resolve(found)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.on('exit', (code) => reject(new Error(`kubectl port-forward ended with ${code}: ${output}`)))
+  })
+  return {
+    url: `http://127.0.0.1:${local}`,
+    async [Symbol.asyncDispose]() {
+      child.removeAllListeners('exit')
+      child.kill()
+    },
+  }
 }

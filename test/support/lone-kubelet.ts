@@ -1,28 +1,33 @@
-/** A kubelet in a process of its own, with a containerd and an API server of its own. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** A kubelet in a process of its own, with a containerd, a controller manager and an API server of its own. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClusterRoleBinding } from '#api/rbac/v1/kinds.gen.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
 import { joiningClusterRoleBindings, joiningGroup } from '#cmd/init/joining-objects.ts'
+import { type ComponentProcess, startComponent } from './component-process.ts'
 import { startTestContainerd, type TestContainerd, unmountBelow } from './containerd.ts'
-import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
+import { freePort } from './free-port.ts'
+import { type RunningCluster, startCluster } from './running-cluster.ts'
 
-const main = join(import.meta.dirname, '..', '..', 'bin', 'typernetes.js')
-
-/** A start that takes longer hangs. */
-const startLimitMs = 60_000
+export type LoneKubeletOptions = {
+  /** Flags beside the usual ones, by the directory of everything and the socket of the runtime. */
+  flags?(directory: string, socket: string): Promise<Record<string, string>>
+  /** Lines for its configuration file. */
+  settings?: string
+}
 
 export type LoneKubelet = AsyncDisposable & {
   readonly directory: string
   readonly manifests: string
   readonly containerd: TestContainerd
-  readonly agent: ChildProcess
+  readonly agentPid: number
   readonly cluster: RunningCluster
   /** The API server again, with the same data and port. */
   restartCluster(): Promise<void>
-  /** What the agent wrote so far. */
+  /** The agent is killed; resolves with what starts it again. */
+  killAgent(): Promise<() => Promise<void>>
+  /** What the controller manager and the agent wrote so far. */
   output(): string
 }
 
@@ -33,20 +38,32 @@ async function allowBootstrap(kubeconfig: string): Promise<void> {
 }
 
 /** The node is called `alone`. Its certificate comes by TLS bootstrap. */
-export async function startLoneKubelet(): Promise<LoneKubelet> {
+export async function startLoneKubelet(options: LoneKubeletOptions = {}): Promise<LoneKubelet> {
   await using begun = new AsyncDisposableStack()
   const directory = mkdtempSync(join(tmpdir(), 'tn-alone-'))
   begun.defer(() => {
     unmountBelow(directory)
-    rmSync(directory, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
   })
   const containerd = begun.use(await startTestContainerd({ podCidr: `10.${100 + (process.pid % 90)}.1.0/24` }))
   const tokens = join(directory, 'tokens')
   writeFileSync(tokens, `bootstrap-token,system:bootstrap:abcdef,1,"${joiningGroup}"\n`)
   const port = await freePort()
-  const startApi = () => startCluster(['--token-auth-file', tokens], directory, port)
+  const startApi = () => startCluster([...apiFlags, '--token-auth-file', tokens], directory, port)
   let cluster = await startApi()
   begun.defer(async () => void (await cluster.stop('SIGKILL')))
+  const pki = join(directory, 'data', 'pki')
+  const managerFlags = {
+    kubeconfig: cluster.kubeconfig,
+    'use-service-account-credentials': 'true',
+    'root-ca-file': join(pki, 'ca.crt'),
+    'cluster-signing-cert-file': join(pki, 'ca.crt'),
+    'cluster-signing-key-file': join(pki, 'ca.key'),
+    // It shall outlive the API server's absence, which is no election's business here.
+    'leader-elect': 'false',
+    'secure-port': '0',
+  }
+  const manager = begun.use(await startComponent(['controller-manager', ...given(managerFlags)], /controller manager is running/))
   const manifests = join(directory, 'manifests')
   mkdirSync(manifests)
   await allowBootstrap(cluster.kubeconfig)
@@ -55,7 +72,8 @@ export async function startLoneKubelet(): Promise<LoneKubelet> {
   writeFileSync(bootstrap, admin.replace(/client-certificate-data: .*/, 'token: bootstrap-token').replace(/ *client-key-data: .*\n/, ''))
   const config = join(directory, 'kubelet.yaml')
   const kind = 'kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n'
-  writeFileSync(config, `${kind}podLogsDir: ${join(directory, 'logs')}\nmaxPods: 200\n`)
+  const callers = `authentication:\n  x509:\n    clientCAFile: ${join(pki, 'ca.crt')}\n`
+  writeFileSync(config, `${kind}podLogsDir: ${join(directory, 'logs')}\nmaxPods: 200\n${options.settings ?? ''}${callers}`)
   const flags = {
     'bootstrap-kubeconfig': bootstrap,
     kubeconfig: join(directory, 'node.kubeconfig'),
@@ -67,34 +85,38 @@ export async function startLoneKubelet(): Promise<LoneKubelet> {
     'cgroup-root': `tn-alone-${process.pid}`,
     'root-dir': join(directory, 'kubelet'),
     'pod-manifest-path': manifests,
+    // The machine of the test is nobody's node.
+    'fail-swap-on': 'false',
     port: String(await freePort()),
     'healthz-port': String(await freePort()),
+    ...(await options.flags?.(directory, containerd.socket)),
   }
-  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])
-  const agent = spawn(process.execPath, [main, 'kubelet', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  begun.defer(() => void agent.kill('SIGKILL'))
-  let output = ''
-  await new Promise<void>((resolve, reject) => {
-    const read = (text: Buffer) => {
-      output += text
-      if (output.includes('is running')) resolve()
-    }
-    agent.stdout.on('data', read)
-    agent.stderr.on('data', read)
-    const timer = setTimeout(() => reject(new Error(`the agent was not at work in time: ${output}`)), startLimitMs)
-    timer.unref()
-    agent.once('exit', (code) => reject(new Error(`the agent ended with ${code}: ${output}`)))
-  })
+  const startAgent = () => startComponent(['kubelet', ...given(flags)], /is running/)
+  let agent: ComponentProcess = await startAgent()
+  begun.defer(async () => void (await agent.stop('SIGKILL')))
   const running = begun.move()
   return {
-    ...{ directory, manifests, containerd, agent },
+    ...{ directory, manifests, containerd },
+    get agentPid() {
+      return agent.child.pid ?? 0
+    },
     get cluster() {
       return cluster
     },
     async restartCluster() {
       cluster = await startApi()
     },
-    output: () => output,
+    async killAgent() {
+      await agent.stop('SIGKILL')
+      return async () => {
+        agent = await startAgent()
+      }
+    },
+    output: () => `${manager.output()}\n${agent.output()}`,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   }
 }
+
+const apiFlags = ['--controllers=', '--feature-gates', 'DynamicKubeletConfig=true']
+
+const given = (flags: Readonly<Record<string, string>>): string[] => Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])

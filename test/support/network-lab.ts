@@ -60,7 +60,7 @@ export function openNetworkLab({ nodes: nodeCount = 3, mtu = 1500 } = {}): Netwo
   const directory = mkdtempSync(join(tmpdir(), 'tn-lab-'))
   const dispose = () => {
     for (const namespace of made.reverse()) spawnSync('ip', ['netns', 'delete', namespace])
-    rmSync(directory, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
   }
   try {
     const hub = add('hub')

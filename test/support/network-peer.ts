@@ -169,7 +169,7 @@ function hold({ host, port, timeoutMs }: Target): Promise<string> {
 function prod(): Promise<string> {
   return new Promise((resolve) => {
     if (held === undefined || held.destroyed) return resolve('closed')
-    const timer = setTimeout(() => resolve('timeout'), 5000)
+    const timer = setTimeout(() => resolve('timeout'), 60_000)
     held.once('data', (piece) => {
       clearTimeout(timer)
       resolve(String(piece))

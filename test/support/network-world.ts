@@ -6,6 +6,7 @@
  * ```
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { nodeProcesses, type Processes } from '#base/processes.ts'
 import type { PeerRequest } from './network-peer.ts'
@@ -139,11 +140,12 @@ function ip(...args: string[]): void {
 
 class Peer {
   readonly #child: ChildProcess
+  readonly #ended: Promise<void>
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   #last = 0
 
   constructor(namespace: string, name: string) {
-    const program = new URL('network-peer.ts', import.meta.url).pathname
+    const program = join(import.meta.dirname, 'network-peer.ts')
     this.#child = spawn('ip', ['netns', 'exec', namespace, process.execPath, program, name], { stdio: ['pipe', 'pipe', 'inherit'] })
     createInterface({ input: this.#child.stdout ?? process.stdin }).on('line', (line) => {
       const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string }
@@ -152,23 +154,26 @@ class Peer {
       if (error === undefined) waiting?.resolve(result)
       else waiting?.reject(new Error(`${name}: ${error}`))
     })
-    this.#child.on('exit', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error(`${name} has ended`))
+    this.#child.stdin?.on('error', () => {})
+    this.#ended = new Promise((resolve) => {
+      this.#child.on('exit', () => {
+        for (const { reject } of this.#waiting.values()) reject(new Error(`${name} has ended`))
+        resolve()
+      })
     })
   }
 
   tell(request: PeerRequest): Promise<unknown> {
     const id = ++this.#last
     return new Promise((resolve, reject) => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) reject(new Error('the peer has ended'))
       this.#waiting.set(id, { resolve, reject })
       this.#child.stdin?.write(`${JSON.stringify({ id, ...request })}\n`)
     })
   }
 
   async end(): Promise<void> {
-    const ended = new Promise((resolve) => this.#child.once('exit', resolve))
-    if (this.#child.exitCode !== null) return
     this.#child.stdin?.end()
-    await ended
+    await this.#ended
   }
 }

@@ -19,6 +19,7 @@ import { systemRandom } from '#base/random.ts'
 import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
+import { defaultKubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
 import { KubeletServer } from '#kubelet/server/kubelet-server.ts'
 import { listenForNode } from '#kubelet/server/listen-for-node.ts'
@@ -44,7 +45,7 @@ export type NodeWithServer = AsyncDisposable & {
 export async function startNodeWithServer(runtime: Runtime, nodeAddress = '127.0.0.1'): Promise<NodeWithServer> {
   await using opened = new AsyncDisposableStack()
   const directory = mkdtempSync(join(tmpdir(), 'tn node server '))
-  opened.defer(() => rmSync(directory, { recursive: true, force: true }))
+  opened.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }))
   const keys = opened.use(
     await ClusterKeys.open(
       { directory: await openKeyDirectory(nodeFiles, join(directory, 'pki')), clock: systemClock, random: systemRandom, log: silentLogger },
@@ -82,9 +83,10 @@ export async function startNodeWithServer(runtime: Runtime, nodeAddress = '127.0
     configuration: () => ({ kind: 'KubeletConfiguration' }),
   })
   const { certificatePem: cert, privateKeyPem: key } = keys.identity(nodeServingName('n1'))
-  const listeners = await listenForNode(server, { secure: { host: nodeAddress, port: 0, tls: { cert, key, clientCa: authority } } })
+  const ports = { ...defaultKubeletConfiguration(), address: nodeAddress, port: 0, healthzPort: 0 }
+  const listeners = await listenForNode(server, ports, { tls: { cert, key, clientCa: authority } }, silentLogger)
   opened.defer(() => listeners.close())
-  const port = listeners.secure?.port ?? 0
+  const { port = 0 } = listeners
   await client.create(Node, { metadata: { name: 'n1' }, spec: {} })
   await client.patch(
     Node,
@@ -114,12 +116,16 @@ export async function startNodeWithServer(runtime: Runtime, nodeAddress = '127.0
     run: (program, args, input) =>
       new Promise((resolve) => {
         const env = { ...process.env, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(directory, 'cache'), HOME: directory }
-        const child = execFile(program, args, { env, timeout: 30_000, maxBuffer: 128 << 20, encoding: 'buffer' }, (error, stdout, stderr) =>
-          resolve({
-            exitCode: error === null ? 0 : typeof error.code === 'number' ? error.code : 128,
-            stdout: stdout.toString('utf8'),
-            stderr: stderr.toString('utf8'),
-          }),
+        const child = execFile(
+          program,
+          args,
+          { env, timeout: 200_000, maxBuffer: 128 << 20, encoding: 'buffer' },
+          (error, stdout, stderr) =>
+            resolve({
+              exitCode: error === null ? 0 : typeof error.code === 'number' ? error.code : 128,
+              stdout: stdout.toString('utf8'),
+              stderr: stderr.toString('utf8'),
+            }),
         )
         child.stdin?.on('error', () => {})
         if (input !== undefined) child.stdin?.end(input)

@@ -3,6 +3,7 @@ import { createServer } from 'node:https'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { issueIdentity, newAuthority } from '#apiserver/pki/authority.ts'
 import { systemRandom } from '#base/random.ts'
+import { textOf } from './webhook-server.ts'
 
 type Review = { apiVersion: string; kind: string; spec: Record<string, unknown> }
 type Answer = (spec: Record<string, unknown>) => object
@@ -42,8 +43,8 @@ export async function startOutsideServices(answers: Record<string, Answer>): Pro
     const reply = (value: object) => response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
     if (path === '/.well-known/openid-configuration') return reply({ issuer: url, jwks_uri: `${url}/keys` })
     if (path === '/keys') return reply(keys)
-    let text = ''
-    for await (const chunk of request) text += String(chunk)
+    const text = await textOf(request)
+    if (text === undefined) return
     const review = JSON.parse(text) as Review
     asked.set(path, [...(asked.get(path) ?? []), review])
     const answer = answers[path]

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hashOf } from '#network/bridge-network.ts'
 import { unmountBelow } from './containerd.ts'
+import { freePort } from './free-port.ts'
 import { type Kubectl, kubectl } from './kubectl.ts'
-import { freePort, type RunningCluster, startCluster } from './running-cluster.ts'
+import { type RunningCluster, startCluster } from './running-cluster.ts'
 import { testImageArchive } from './test-image.ts'
 
 const repository = join(import.meta.dirname, '..', '..')
@@ -27,8 +28,13 @@ export type RealCluster = AsyncDisposable & {
 /** Of two networks of the same range on one machine only one works. */
 const ownPodCidr = `10.${100 + (process.pid % 90)}.0.0/16`
 
-export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as readonly string[] } = {}): Promise<RealCluster> {
-  const directory = mkdtempSync(join(tmpdir(), 'tn real '))
+/** Its directory has a space in its name unless `prefix` has none, so that nobody forgets that there may be one. */
+export async function startRealCluster({
+  podCidr = ownPodCidr,
+  flags = [] as readonly string[],
+  prefix = 'tn real ',
+} = {}): Promise<RealCluster> {
+  const directory = mkdtempSync(join(tmpdir(), prefix))
   const dataDir = join(directory, 'data')
   const socket = join(dataDir, 'containerd', 'containerd.sock')
   const port = await freePort()
@@ -55,7 +61,7 @@ export async function startRealCluster({ podCidr = ownPodCidr, flags = [] as rea
     await running?.stop('SIGKILL')
     const { status, stderr } = run('down', '--pods')
     unmountBelow(directory)
-    rmSync(directory, { recursive: true, force: true })
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
     process.off('exit', endLater)
     process.off('SIGTERM', end)
     if (status !== 0) throw new Error(`the pods could not be taken down: ${stderr}`)

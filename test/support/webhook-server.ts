@@ -1,4 +1,5 @@
 /** An HTTPS server that plays webhooks: paths answer as they are told, and remember what they were asked. */
+import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -33,8 +34,8 @@ export async function startWebhookServer(dnsNames: string[]): Promise<WebhookSer
   const answers = new Map<string, Answer>()
   const asked = new Map<string, Asked[]>()
   const server = createServer({ cert: certificate, key }, async (request, response) => {
-    let text = ''
-    for await (const piece of request) text += String(piece)
+    const text = await textOf(request)
+    if (text === undefined) return
     const path = (request.url ?? '').split('?')[0] ?? ''
     const { apiVersion, request: review } = JSON.parse(text) as { apiVersion: string; request: V1AdmissionRequest }
     const question = { ...review, uid: review.uid ?? '', apiVersion, headers: request.headers }
@@ -60,6 +61,17 @@ export async function startWebhookServer(dnsNames: string[]): Promise<WebhookSer
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Undefined where the other side has given up before all of it was sent. */
+export async function textOf(request: IncomingMessage): Promise<string | undefined> {
+  let text = ''
+  try {
+    for await (const piece of request) text += String(piece)
+  } catch {
+    return undefined
+  }
+  return text
 }
 
 /** Whether the other side is gone. */

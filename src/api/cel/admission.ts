@@ -1,4 +1,5 @@
 /** The expressions of admission: policies, their bindings' variables, and the conditions of webhooks. */
+
 import { Environment, type Program } from '#api/cel/environment.ts'
 import { kubernetesLibraries, withMore } from '#api/cel/libraries.ts'
 import { authorizerType, resourceCheckType } from '#api/cel/library/authorizer.ts'
@@ -21,6 +22,7 @@ import {
 import type { StructType } from '#api/cel/types/declarations.ts'
 import { structType } from '#api/cel/types/struct-types.ts'
 import { nameOfType } from '#api/cel/values/value.ts'
+import { defined } from '#base/defined.ts'
 
 const strings = listOf(string)
 const labels = mapOf(string, string)
@@ -112,14 +114,14 @@ function environmentFor(use: AdmissionUse, { hasParams, hasAuthorizer, variables
       oldObject: dyn,
       namespaceObject: struct('kubernetes.Namespace'),
       request: struct('kubernetes.AdmissionRequest'),
-      ...(hasParams ? { params: dyn } : {}),
+      ...defined({ params: hasParams ? dyn : undefined }),
       ...(hasAuthorizer ? { authorizer: authorizerType, 'authorizer.requestResource': resourceCheckType } : {}),
     }
     return new Environment({
       libraries: makesPatches ? mutationLibraries : kubernetesLibraries,
       variables: declared,
       structs: admissionStructs,
-      ...(makesPatches ? { structNamed: mutationTypes } : {}),
+      ...defined({ structNamed: makesPatches ? mutationTypes : undefined }),
     })
   })
   if (variables === undefined) return base

@@ -1,9 +1,11 @@
 /** CEL as Kubernetes has it: which variables, functions and types an expression may use, and how it is made to run. */
+
 import type { Checked } from '#api/cel/check/checked.ts'
 import { typeIn } from '#api/cel/check/checked.ts'
 import { checkExpression } from '#api/cel/check/checker.ts'
 import { checkFormats } from '#api/cel/check/format-checks.ts'
 import { checkLiterals } from '#api/cel/check/literal-checks.ts'
+import { celBudgets } from '#api/cel/cost-budgets.ts'
 import { Compiler } from '#api/cel/evaluate/compile.ts'
 import { type Activation, Frame, type Run } from '#api/cel/evaluate/frame.ts'
 import type { Libraries } from '#api/cel/libraries.ts'
@@ -15,7 +17,6 @@ import type { FunctionDeclaration, StructType, TypeProvider } from '#api/cel/typ
 import type { Value } from '#api/cel/values/value.ts'
 
 /** What one run may cost before it is ended. */
-const perCallCostLimit = 1_000_000
 
 export type EnvironmentOptions = {
   readonly libraries: Libraries
@@ -48,7 +49,7 @@ export class Program {
   }
 
   /** Throws CelError for what fails inside, CostExceeded when it takes too much. */
-  evaluate(variable: Activation, costLimit = perCallCostLimit): Outcome {
+  evaluate(variable: Activation, costLimit = celBudgets.perCall): Outcome {
     const frame = new Frame(variable, this.#slotCount, costLimit)
     return { value: this.#run(frame), cost: frame.cost }
   }

@@ -108,4 +108,4 @@ const hostile: [string, string][] = [
   ['a pattern of patterns', "'a'.matches('(((a{1000}){1000}){1000})')"],
   ['texts of texts', 'x.s.replace("", x.s).replace("", x.s).replace("", x.s).replace("", x.s).replace("", x.s).replace("", x.s)'],
 ]
-for (const [name, text] of hostile) test(`hostile text is answered in time: ${name}`, { timeout: 20_000 }, () => void tryOut(text))
+for (const [name, text] of hostile) test(`hostile text is answered in time: ${name}`, { timeout: 60_000 }, () => void tryOut(text))

@@ -75,7 +75,7 @@ class ExactDecoder {
     const kind = kindOf(node)
     if (kind === 'null') return object
     if (kind !== 'object') {
-      this.#complain(new Mismatch(kind, goType))
+      this.#complain(() => new Mismatch(kind, goType))
       return object
     }
     const seen = new Set<FieldPlan>()
@@ -180,7 +180,7 @@ class ExactDecoder {
     const [min, max] = integerRanges[kind] ?? [0n, 0n]
     const value = /^-?\d{1,20}$/.test(text) ? BigInt(text) : undefined
     if (value !== undefined && value >= min && value <= max) return Number.isSafeInteger(Number(value)) ? Number(value) : value
-    this.#complain(new Mismatch(`number ${text}`, goType))
+    this.#complain(() => new Mismatch(`number ${text}`, goType))
     return previous
   }
 
@@ -199,17 +199,18 @@ class ExactDecoder {
     const text = node as string
     const wrong = base64Error(text)
     if (wrong === undefined) return Buffer.from(text, 'base64').toString('base64')
-    this.#complain(new DecodeError(wrong))
+    this.#complain(() => new DecodeError(wrong))
     return previous
   }
 
   #mismatched(found: string, plan: ValuePlan, previous: unknown): unknown {
-    this.#complain(new Mismatch(found, plan.schema.goType))
+    this.#complain(() => new Mismatch(found, plan.schema.goType))
     return previous
   }
 
-  #complain(error: DecodeError): void {
-    this.#mismatch ??= this.#placed(error)
+  /** Only the first is made: an error with its stack costs more than all else that is done to a value. */
+  #complain(error: () => DecodeError): void {
+    this.#mismatch ??= this.#placed(error())
   }
 
   /** With the struct and the path that lead to where the decoder is. */

@@ -66,12 +66,21 @@ export function readExactly(text: string): Node {
       add(literals[char] ?? null)
       at += char === 'f' ? 5 : 4
     } else if (char === '-' || (char >= '0' && char <= '9')) {
-      const start = at
-      while (at < text.length && '+-.0123456789Ee'.includes(text.charAt(at))) at++
-      add(new NumberNode(text.slice(start, at)))
-    } else at++
+      const end = endOfRun(numberRun, text, at)
+      add(new NumberNode(text.slice(at, end)))
+      at = end
+    } else at = endOfRun(otherRun, text, at)
   }
   return root
+}
+
+// A number or a gap may have a million characters.
+const numberRun = /[-+.0-9Ee]+/y
+const otherRun = /[^"{}[\],tfn0-9-]+/y
+
+function endOfRun(run: RegExp, text: string, start: number): number {
+  run.lastIndex = start
+  return run.test(text) ? run.lastIndex : start + 1
 }
 
 function endOfString(text: string, start: number): number {
@@ -93,7 +102,7 @@ const maxInt64 = 2n ** 63n - 1n
 /** An integer that a double cannot hold becomes a bigint, as long as Go's int64 can hold it. */
 function numberOf(text: string): number | bigint {
   const number = Number(text)
-  if (Number.isSafeInteger(number) || !/^-?\d+$/.test(text)) return number
+  if (Number.isSafeInteger(number) || !/^-?\d{1,19}$/.test(text)) return number
   const exact = BigInt(text)
   return exact <= maxInt64 && exact >= -maxInt64 - 1n ? exact : number
 }

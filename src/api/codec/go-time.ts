@@ -34,6 +34,7 @@ export function timeText(seconds: number, nanos: number, precision: TimePrecisio
 
 /** Throws `TimeError`. */
 export function parseTime(text: string, precision: TimePrecision): { seconds: number; nanos: number } {
+  if (precision === 'seconds' && isCanonicalSeconds(text)) return { seconds: Date.parse(text) / 1000, nanos: 0 }
   return new TimeReader(text, layouts[precision]).read(precision)
 }
 

@@ -1,4 +1,5 @@
 import { quoted } from '#api/meta/check.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** Go's limit to the depth of JSON. */
 const maxJsonDepth = 10_000
@@ -8,30 +9,48 @@ const endOfInput = 'unexpected end of JSON input'
 
 /** What Go's JSON parser has to say about text that is not JSON; undefined where it has nothing to complain about. */
 export function jsonSyntaxError(bytes: Uint8Array): string | undefined {
+  return findJsonSyntaxError(bytes)?.message
+}
+
+/** The same, and after how many bytes it was found. */
+export function findJsonSyntaxError(bytes: Uint8Array): { message: string; offset: number } | undefined {
   const scanner = new Scanner(bytes)
   try {
     scanner.scan()
   } catch (error) {
-    if (error instanceof SyntaxComplaint) return error.message
+    if (error instanceof SyntaxComplaint) return { message: error.message, offset: scanner.read }
     throw error
   }
   return undefined
 }
 
+/** Of a step: code that has not run often takes some milliseconds for it. */
+const stepBytes = 256 * 1024
+
 /** Whether brackets are nested deeper than Go would read. Looks at the brackets only, not at the syntax. */
-export function isTooDeep(bytes: Uint8Array): boolean {
-  let depth = 0
-  let inString = false
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index]
+export function* isTooDeep(bytes: Uint8Array): Steps<boolean> {
+  const scan = { at: 0, depth: 0, inString: false }
+  while (scan.at < bytes.length) {
+    if (scan.at > 0) yield
+    if (goesTooDeep(bytes, Math.min(scan.at + stepBytes, bytes.length), scan)) return true
+  }
+  return false
+}
+
+/** Goes on up to `end`, or a byte further where that is escaped. */
+function goesTooDeep(bytes: Uint8Array, end: number, scan: { at: number; depth: number; inString: boolean }): boolean {
+  let { at, depth, inString } = scan
+  for (; at < end; at++) {
+    const byte = bytes[at]
     if (inString) {
-      if (byte === 0x5c) index++
+      if (byte === 0x5c) at++
       else if (byte === 0x22) inString = false
     } else if (byte === 0x22) inString = true
     else if (byte === 0x7b || byte === 0x5b) {
       if (++depth > maxJsonDepth) return true
     } else if (byte === 0x7d || byte === 0x5d) depth--
   }
+  Object.assign(scan, { at, depth, inString })
   return false
 }
 
@@ -50,6 +69,11 @@ class Scanner {
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
+  }
+
+  /** How many bytes were looked at. */
+  get read(): number {
+    return Math.min(this.#at + 1, this.#bytes.length)
   }
 
   scan(): void {

@@ -1,3 +1,5 @@
+import { markLargeIntegers } from './large-integers.ts'
+
 // TypeScript's library does not have it yet.
 const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown }
 
@@ -18,6 +20,7 @@ function plainJsonText(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, undefined, indent)
   } catch {
+    markLargeIntegers(value)
     return JSON.stringify(value, (_key, each: unknown) => (typeof each === 'bigint' ? rawJson(String(each)) : each), indent)
   }
 }

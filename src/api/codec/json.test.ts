@@ -129,6 +129,26 @@ test('the first mismatch is reported, but what decodes itself ends the decoding 
   assert.throws(() => decodeJson(bytes(timeLast), types.pod), /parsing time "now"/)
 })
 
+test('what the fast walk does not take is decoded in steps, between which others may decode', () => {
+  const steps = readJson(bytes('{"metadata":{"name":"one","name":"two"},"spec":{"containers":[]}}')).decoding(types.pod)
+  const other = '{"metadata":{"name":"other"},"spec":{"nodeSelector":{}}}'
+  const alone = decodeJson(bytes(other), types.pod)
+  let yields = 0
+  for (;;) {
+    const { done, value } = steps.next()
+    assert.deepEqual(canonicalize({ metadata: { name: 'a', labels: {} } }, types.configMap), { metadata: { name: 'a' } })
+    assert.deepEqual(decodeJson(bytes(other), types.pod), alone)
+    if (!done) {
+      yields++
+      continue
+    }
+    assert.deepEqual(value.object, { metadata: { name: 'two' }, spec: { containers: [] }, status: {} })
+    assert.deepEqual(value.strictErrors, ['duplicate field "metadata.name"'])
+    break
+  }
+  assert.equal(yields, 3)
+})
+
 test('unknown and duplicate fields are told with their paths, in the order they come', () => {
   const cases: [type: string, json: string, errors: string[]][] = [
     [types.pod, '{"nope":1,"metadata":{"nope":{"x":1},"name":"a"}}', ['unknown field "nope"', 'unknown field "metadata.nope"']],

@@ -1,16 +1,17 @@
 /** Objects from JSON and to JSON, as upstream's servers read and write it. */
 import { schemaOf } from '#api/schema/schema.ts'
 import type { TypeSchema } from '#api/schema/type-schema.ts'
+import { atOnce, type Steps } from '#base/steps.ts'
 import { type JsonObject, unusual, walked, walkMessage } from './canonical-walk.ts'
 import { DecodeError } from './decode-error.ts'
 import { duplicateFields, keysIn } from './duplicate-fields.ts'
-import { decodeExactly } from './exact-decode.ts'
+import { decodeExactly, type ExactlyDecoded } from './exact-decode.ts'
 import { type Node, readExactly } from './exact-json.ts'
 import { isTooDeep, jsonSyntaxError } from './json-syntax-error.ts'
 import { jsonText } from './json-text.ts'
 import { parseJson } from './parse-json.ts'
 import { type MessagePlan, planOf } from './plan.ts'
-import { countKeys, hasFractionInList } from './scan-json.ts'
+import { countingKeys, countKeys, hasFractionInList } from './scan-json.ts'
 
 /**
  * `object` is canonical, and the caller's own. `strictErrors` are the unknown and duplicate fields, in the order they
@@ -31,7 +32,15 @@ export function decodeJson<T = JsonObject>(bytes: Uint8Array, type: TypeReferenc
 
 /** Throws `DecodeError` for what is not JSON. */
 export function readJson(bytes: Uint8Array): JsonDocument {
-  if (bytes.length > depthCheckBytes && isTooDeep(bytes)) throw new DecodeError(jsonSyntaxError(bytes) ?? 'exceeded max depth')
+  return atOnce(readingJson(bytes))
+}
+
+/** As `readJson`, in steps. */
+export function* readingJson(bytes: Uint8Array): Steps<JsonDocument> {
+  if (bytes.length > depthCheckBytes) {
+    if (yield* isTooDeep(bytes)) throw new DecodeError(jsonSyntaxError(bytes) ?? 'exceeded max depth')
+    yield
+  }
   const text = (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)).toString()
   let value: unknown
   try {
@@ -74,20 +83,21 @@ export class JsonDocument {
 
   /** To be called once. Throws `DecodeError`. */
   decode<T = JsonObject>(type: TypeReference): Decoded<T> {
+    return atOnce(this.decoding<T>(type))
+  }
+
+  /** As `decode`, in steps: what the fast walk does not take is read anew. */
+  *decoding<T = JsonObject>(type: TypeReference): Steps<Decoded<T>> {
     const plan = planOf(resolved(type))
     const value = this.#value
     this.#value = undefined
-    walked.countFreeForm = true
-    walked.keepsEmpty = true
-    try {
-      const object = tryWalk(value, plan)
-      if (object !== undefined && this.#isPlain()) return { object: object as T, strictErrors: [] }
-      if (isTooDeep(this.#bytes)) throw new DecodeError(jsonSyntaxError(this.#bytes) ?? 'exceeded max depth')
-      return decodeSlowly(this.#exactly(), plan)
-    } finally {
-      walked.countFreeForm = false
-      walked.keepsEmpty = false
-    }
+    const object = keepingEmpty(() => countedWalk(value, plan))
+    if (object !== undefined && (yield* this.#isPlain({ ...walked }))) return { object: object as T, strictErrors: [] }
+    yield
+    if (yield* isTooDeep(this.#bytes)) throw new DecodeError(jsonSyntaxError(this.#bytes) ?? 'exceeded max depth')
+    const node = this.#exactly()
+    yield
+    return yield* decodingSlowly<T>(node, plan)
   }
 
   /** What the text says, without loss. Parsed anew, since the walk has changed the first value. */
@@ -100,30 +110,49 @@ export class JsonDocument {
     return readExactly(this.#text)
   }
 
-  /** Whether JSON.parse kept all there is to know, the value just walked being what it made of the text. */
-  #isPlain(): boolean {
-    if (walked.chars === this.#text.length) return true
-    if (walked.keys !== countKeys(this.#bytes)) return false
-    if (walked.integerLists > 0 && hasFractionInList(this.#text)) return false
+  /** Whether JSON.parse kept all there is to know, by what the walk over what it made of the text has counted. */
+  *#isPlain({ chars, keys, integerLists }: typeof walked): Steps<boolean> {
+    if (chars === this.#text.length) return true
+    if (this.#bytes.length > depthCheckBytes) yield
+    if (keys !== (yield* countingKeys(this.#bytes))) return false
+    if (integerLists > 0 && hasFractionInList(this.#text)) return false
     // Halves of surrogate pairs are to be replaced.
     return !this.#text.includes('\\u') || !/\\u[dD]/.test(this.#text)
   }
 }
 
-/** Decodes what was parsed, or patched, already. Takes `value` over. Throws `DecodeError`. */
-export function decodeValue<T = JsonObject>(value: unknown, type: TypeReference): Decoded<T> {
-  walked.keepsEmpty = true
+/** Counts what is of no type as well. */
+function countedWalk(value: unknown, plan: MessagePlan): JsonObject | undefined {
+  walked.countFreeForm = true
   try {
-    return walkedValue<T>(value, type)
+    return tryWalk(value, plan)
   } finally {
-    walked.keepsEmpty = false
+    walked.countFreeForm = false
   }
 }
 
-function walkedValue<T>(value: unknown, type: TypeReference): Decoded<T> {
+/** Decodes what was parsed, or patched, already. Takes `value` over. Throws `DecodeError`. */
+export function decodeValue<T = JsonObject>(value: unknown, type: TypeReference): Decoded<T> {
+  return atOnce(decodingValue<T>(value, type))
+}
+
+/** As `decodeValue`, in steps. */
+export function* decodingValue<T = JsonObject>(value: unknown, type: TypeReference): Steps<Decoded<T>> {
   const plan = planOf(resolved(type))
-  const object = tryWalk(value, plan)
-  return object === undefined ? decodeSlowly(value, plan) : { object: object as T, strictErrors: [] }
+  const object = keepingEmpty(() => tryWalk(value, plan))
+  if (object !== undefined) return { object: object as T, strictErrors: [] }
+  yield
+  return yield* decodingSlowly<T>(value, plan)
+}
+
+/** Never while others are let in: what is kept is told to whichever walk runs. */
+function keepingEmpty<T>(walk: () => T): T {
+  walked.keepsEmpty = true
+  try {
+    return walk()
+  } finally {
+    walked.keepsEmpty = false
+  }
 }
 
 /**
@@ -131,7 +160,8 @@ function walkedValue<T>(value: unknown, type: TypeReference): Decoded<T> {
  * What the type does not know is dropped; a value of the wrong kind is a mistake of the caller and thrown.
  */
 export function canonicalize<T extends object>(object: T, type: TypeReference): T {
-  return walkedValue<T>(object, type).object
+  const plan = planOf(resolved(type))
+  return (tryWalk(object, plan) ?? canonicalWalk(decodedExactly(object, plan).object, plan)) as T
 }
 
 /** Of an object that is canonical, as decoding and `canonicalize` leave it. */
@@ -166,14 +196,27 @@ function tryWalk(value: unknown, plan: MessagePlan): JsonObject | undefined {
   }
 }
 
-function decodeSlowly<T>(node: Node, plan: MessagePlan): Decoded<T> {
+function* decodingSlowly<T>(node: Node, plan: MessagePlan): Steps<Decoded<T>> {
+  const { object, strictErrors } = decodedExactly(node, plan)
+  yield
+  return { object: keepingEmpty(() => canonicalWalk(object, plan)) as T, strictErrors }
+}
+
+function decodedExactly(node: Node, plan: MessagePlan): ExactlyDecoded {
+  return withinDepth(() => decodeExactly(node, plan))
+}
+
+function canonicalWalk(object: JsonObject, plan: MessagePlan): JsonObject {
+  const canonical = withinDepth(() => walkMessage(object, plan))
+  if (canonical === unusual) throw new Error(`${plan.type.name} is not canonical after decoding`)
+  return canonical
+}
+
+/** The stack ends before Go's limit does, for some types. */
+function withinDepth<T>(work: () => T): T {
   try {
-    const { object, strictErrors } = decodeExactly(node, plan)
-    const canonical = walkMessage(object, plan)
-    if (canonical === unusual) throw new Error(`${plan.type.name} is not canonical after decoding`)
-    return { object: canonical as T, strictErrors }
+    return work()
   } catch (error) {
-    // The stack ends before Go's limit does, for some types.
     if (error instanceof RangeError) throw new DecodeError('exceeded max depth')
     throw error
   }

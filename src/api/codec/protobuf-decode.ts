@@ -2,7 +2,7 @@
 
 import { canonicalQuantity } from '#api/meta/quantity.ts'
 import { formatDuration } from '#base/duration.ts'
-import { ProtobufError, type ProtobufReader, wireBytes, wireEndGroup, wireVarint } from '#wire/protobuf-reader.ts'
+import { type DropLimit, ProtobufError, type ProtobufReader, wireBytes, wireEndGroup, wireVarint } from '#wire/protobuf-reader.ts'
 import { sortedByKey } from './canonical-walk.ts'
 import { type TimePrecision, timeText } from './go-time.ts'
 import { setOwn } from './own-key.ts'
@@ -41,9 +41,16 @@ const minSeconds = -62135596800
 /** How many messages may still come. Two bytes make one, which takes up a hundred times as much in memory. */
 let messagesLeft = 0
 
+/** Of entries in one list or map; `tooMany` is thrown where there are more. `dropped`: of fields that are unknown, or come once more. */
+export type ListLimit = { most: number; tooMany(most: number): Error; dropped?: DropLimit }
+
+const noLimit: ListLimit = { most: Number.POSITIVE_INFINITY, tooMany: () => new ProtobufError('proto: too many entries') }
+let listLimit = noLimit
+
 /** Reads up to the reader's end. Throws `ProtobufError`, or what is wrong with a quantity. */
-export function readWholeMessage(reader: ProtobufReader, plan: MessagePlan): JsonObject {
+export function readWholeMessage(reader: ProtobufReader, plan: MessagePlan, limit = noLimit): JsonObject {
   messagesLeft = Math.max(50_000, (reader.end - reader.position) / 24)
+  listLimit = limit
   return readMessage(reader, plan)
 }
 
@@ -124,10 +131,15 @@ function readField(reader: ProtobufReader, wireType: number, each: ProtobufField
     const map = (values[order] ?? new MapBuilder()) as MapBuilder
     values[order] = map
     readEntry(reader, plan.items as ValuePlan, map)
-  } else values[order] = field.op === opString ? reader.string() : readValue(reader, plan)
+    return
+  }
+  // The last one counts.
+  if (values[order] !== undefined) reader.drop()
+  values[order] = field.op === opString ? reader.string() : readValue(reader, plan)
 }
 
 function readItems(reader: ProtobufReader, wireType: number, each: ProtobufField, items: ValuePlan, list: unknown[]): void {
+  if (list.length >= listLimit.most) throw listLimit.tooMany(listLimit.most)
   if (wireType === (each.tag & 7)) {
     list.push(readValue(reader, items))
     return
@@ -135,7 +147,10 @@ function readItems(reader: ProtobufReader, wireType: number, each: ProtobufField
   // Numbers may come packed, whatever the schema says.
   if (wireType !== wireBytes || wireTypeOf(items) === wireBytes) throw wrongWireType(wireType, each)
   const outer = reader.enter()
-  while (!reader.isAtEnd) list.push(readValue(reader, items))
+  while (!reader.isAtEnd) {
+    if (list.length >= listLimit.most) throw listLimit.tooMany(listLimit.most)
+    list.push(readValue(reader, items))
+  }
   reader.end = outer
 }
 
@@ -148,8 +163,11 @@ class MapBuilder {
   readonly #map: JsonObject = {}
   #last = ''
   #isSorted = true
+  /** Those that came, of which the last with the same key counts. */
+  #count = 0
 
   add(key: string, value: unknown): void {
+    if (++this.#count > listLimit.most) throw listLimit.tooMany(listLimit.most)
     if (key < this.#last) this.#isSorted = false
     this.#last = key
     setOwn(this.#map, key, value)
@@ -161,13 +179,20 @@ class MapBuilder {
 }
 
 function readEntry(reader: ProtobufReader, values: ValuePlan, map: MapBuilder): void {
+  if (--messagesLeft < 0) throw new ProtobufError('proto: too many messages')
   let key = ''
   let value: unknown
-  readEach(reader, (number, wireType) => {
+  // Not by `readEach`: entries come by the ten thousand, and a function for each of them would be garbage.
+  const outer = reader.enter()
+  while (!reader.isAtEnd) {
+    const tag = reader.tag()
+    const number = tag >>> 3
+    const wireType = tag & 7
     if (number === 1) key = textOf(reader, wireType, 'key')
     else if (number === 2 && wireType === wireTypeOf(values)) value = readValue(reader, values)
     else reader.skip(wireType)
-  })
+  }
+  reader.end = outer
   map.add(key, value ?? zeroValue(values))
 }
 

@@ -105,6 +105,12 @@ test('what is no envelope, or wrong inside of one, is refused', () => {
   assert.throws(() => decodeProtobufMessage(hex('0a08 0a0161 12030a0178'), core('ResourceRequirements')), /quantities must match/)
 })
 
+test('entries of maps that take two bytes each are refused when they are too many', () => {
+  const entries = (count: number) => Buffer.alloc(count * 2, hex('1200'))
+  assert.deepEqual(decodeProtobufMessage(entries(1000), core('ConfigMap')), { data: { '': '' }, metadata: {} })
+  assert.throws(() => decodeProtobufMessage(entries(200_000), core('ConfigMap')), /too many messages/)
+})
+
 test('bombs of depth are refused', () => {
   // `not` holds a schema that holds a schema: back to front, each with the length of all before it.
   const writer = new ProtobufWriter()
@@ -150,4 +156,51 @@ test('an event of a watch is framed by its length', () => {
   const frame = encodeProtobufEvent('ADDED', pod, core('Pod'))
   assert.equal(frame.readUInt32BE(0), frame.length - 4)
   assert.equal(frame.subarray(4, 11).toString('latin1'), '\n\u0005ADDED')
+})
+
+test('a list with more entries than are wanted is not read to its end', () => {
+  const empty = (count: number) => Buffer.concat(Array.from({ length: count }, () => hex('6a00')))
+  const limit = { most: 3, tooMany: (most: number) => new Error(`more than ${most}`) }
+  const read = (count: number) =>
+    decodeProtobufMessage<{ ownerReferences: unknown[] }>(empty(count), 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta', limit)
+  assert.equal(read(3).ownerReferences.length, 3)
+  assert.throws(() => read(4), new Error('more than 3'))
+})
+
+test('a map with more entries than are wanted is not read to its end, even if all have the same key', () => {
+  const limit = { most: 3, tooMany: (most: number) => new Error(`more than ${most}`) }
+  const read = (entries: readonly string[]) =>
+    decodeProtobufMessage<{ data: unknown }>(Buffer.concat(entries.map(hex)), core('ConfigMap'), limit)
+  const [empty, first] = ['1200', '1206 0a0161 120131']
+  assert.deepEqual(read([empty, first, empty]).data, { '': '', a: '1' })
+  assert.throws(() => read([empty, empty, empty, empty]), new Error('more than 3'))
+})
+
+test('fields that are unknown, or come once more, may be so many', () => {
+  const limit = {
+    most: 100,
+    tooMany: () => new Error('too many entries'),
+    dropped: { most: 3, tooMany: () => new Error('more than 3') },
+  }
+  const times = (count: number, field: string) => Buffer.concat(Array.from({ length: count }, () => hex(field)))
+  const read = (bytes: Buffer) => decodeProtobufMessage<{ metadata?: { name?: string } }>(bytes, core('ConfigMap'), limit)
+  const [unknown, name] = ['f80700', '0a03 0a0161']
+  assert.equal(read(Buffer.concat([times(3, unknown), times(1, name)])).metadata?.name, 'a')
+  assert.throws(() => read(times(4, unknown)), new Error('more than 3'))
+  assert.equal(read(times(4, name)).metadata?.name, 'a')
+  assert.throws(() => read(times(5, name)), new Error('more than 3'))
+  assert.throws(() => read(hex('1208 f80700 f80700 f807')), DecodeError)
+  // In an entry of a map, and in a group.
+  assert.throws(() => read(hex('120c f80700 f80700 f80700 f80700')), new Error('more than 3'))
+  assert.throws(() => read(hex('fb07 f80700 f80700 f80700 fc07')), new Error('more than 3'))
+  const inEnvelope = Buffer.concat([hex('6b387300'), times(4, unknown)])
+  assert.throws(() => readProtobuf(inEnvelope, limit), new Error('more than 3'))
+})
+
+test('numbers that come packed are entries of a list as well', () => {
+  const limit = { most: 3, tooMany: (most: number) => new Error(`more than ${most}`) }
+  const read = (packed: string) =>
+    decodeProtobufMessage<{ supplementalGroups: unknown }>(hex(packed), core('PodSecurityContext'), limit).supplementalGroups
+  assert.deepEqual(read('2203 010203'), [1, 2, 3])
+  assert.throws(() => read('2204 01020304'), new Error('more than 3'))
 })

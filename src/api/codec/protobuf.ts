@@ -9,7 +9,7 @@ import type { JsonObject } from './canonical-walk.ts'
 import { DecodeError } from './decode-error.ts'
 import type { TypeReference } from './json.ts'
 import { planOf } from './plan.ts'
-import { readWholeMessage } from './protobuf-decode.ts'
+import { type ListLimit, readWholeMessage } from './protobuf-decode.ts'
 import { writeFields } from './protobuf-encode.ts'
 import { protobufFieldsOf } from './protobuf-plan.ts'
 import type { TypeMeta } from './type-meta.ts'
@@ -46,13 +46,13 @@ export function encodeProtobufEvent(eventType: string, object: object, type: Typ
 }
 
 /** Throws `DecodeError` for what is no envelope. */
-export function readProtobuf(bytes: Uint8Array): ProtobufDocument {
+export function readProtobuf(bytes: Uint8Array, limit?: ListLimit): ProtobufDocument {
   if (bytes.length === 0) throw new DecodeError('empty data')
   if (bytes.length < prefix.length || prefix.compare(bytes, 0, prefix.length) !== 0) {
     throw new DecodeError(`provided data does not appear to be a protobuf message, expected prefix [${[...prefix].join(' ')}]`)
   }
   if (bytes.length === prefix.length) throw new DecodeError('empty body')
-  return refused(() => readUnknown(new ProtobufReader(bytes.subarray(prefix.length))))
+  return refused(() => readUnknown(new ProtobufReader(bytes.subarray(prefix.length), limit?.dropped)))
 }
 
 export class ProtobufDocument {
@@ -65,16 +65,16 @@ export class ProtobufDocument {
   }
 
   /** Canonical. Protobuf has no unknown or duplicate fields that anybody would mind. Throws `DecodeError`. */
-  decode<T = JsonObject>(type: TypeReference): T {
-    const object = decodeProtobufMessage(this.#message, type)
+  decode<T = JsonObject>(type: TypeReference, limit?: ListLimit): T {
+    const object = decodeProtobufMessage(this.#message, type, limit)
     const { kind, apiVersion } = this.typeMeta
     return { ...omitEmpty({ kind, apiVersion }), ...object } as T
   }
 }
 
 /** Throws `DecodeError`. */
-export function decodeProtobufMessage<T = JsonObject>(bytes: Uint8Array, type: TypeReference): T {
-  return refused(() => readWholeMessage(new ProtobufReader(bytes), planOf(resolved(type))) as T)
+export function decodeProtobufMessage<T = JsonObject>(bytes: Uint8Array, type: TypeReference, limit?: ListLimit): T {
+  return refused(() => readWholeMessage(new ProtobufReader(bytes, limit?.dropped), planOf(resolved(type)), limit) as T)
 }
 
 /** One event, without the four bytes of length before it. Throws `DecodeError`. */

@@ -46,9 +46,14 @@ function compareNumbers(a: string[], b: string[], start: number): number {
   }
   const one = digitsFrom(a, start)
   const other = digitsFrom(b, start)
-  const difference = BigInt(prefix + one || '0') - BigInt(prefix + other || '0')
-  if (difference !== 0n) return difference < 0n ? -1 : 1
-  return one.length - other.length
+  return compareDigits(prefix + one, prefix + other) || one.length - other.length
+}
+
+/** Numbers of any length, in time that grows with it. */
+function compareDigits(one: string, other: string): number {
+  const [a, b] = [one.replace(/^0+/, ''), other.replace(/^0+/, '')]
+  if (a.length !== b.length) return a.length - b.length
+  return a === b ? 0 : a < b ? -1 : 1
 }
 
 function digitsFrom(chars: string[], start: number): string {

@@ -10,6 +10,12 @@ type JsonObject = Record<string, unknown>
 export class YamlWriter {
   #text = ''
   #column = 0
+  readonly #keepsOrder: boolean
+
+  /** Keys come out sorted, unless they are to stay where they are. */
+  constructor({ keepsOrder = false }: { keepsOrder?: boolean } = {}) {
+    this.#keepsOrder = keepsOrder
+  }
 
   /** Of one document, with the line break at its end. */
   write(value: unknown): string {
@@ -39,9 +45,8 @@ export class YamlWriter {
   }
 
   #map(map: JsonObject, indent: number, startsLine: boolean): void {
-    const keys = Object.keys(map)
-      .filter((key) => map[key] !== undefined)
-      .sort(compareKeys)
+    const keys = Object.keys(map).filter((key) => map[key] !== undefined)
+    if (!this.#keepsOrder) keys.sort(compareKeys)
     for (const [index, key] of keys.entries()) {
       if (startsLine || index > 0) this.#line(indent)
       else if (this.#column > 0) this.#put(' ')

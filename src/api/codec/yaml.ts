@@ -1,8 +1,9 @@
 /** Objects from YAML and to YAML. */
 
+import { atOnce, type Steps } from '#base/steps.ts'
 import type { JsonObject } from './canonical-walk.ts'
 import { keysIn } from './duplicate-fields.ts'
-import { type Decoded, decodeValue, type TypeReference } from './json.ts'
+import { type Decoded, decodingValue, type TypeReference } from './json.ts'
 import { parseJson } from './parse-json.ts'
 import { countKeys } from './scan-json.ts'
 import { readYamlValue, readYamlValues, type YamlValue } from './yaml-reader.ts'
@@ -32,7 +33,12 @@ export class YamlDocument {
 
   /** Takes `value` over. Throws `DecodeError`. */
   decode<T = JsonObject>(type: TypeReference): Decoded<T> {
-    const { object, strictErrors } = decodeValue<T>(this.value, type)
+    return atOnce(this.decoding<T>(type))
+  }
+
+  /** As `decode`, in steps. */
+  *decoding<T = JsonObject>(type: TypeReference): Steps<Decoded<T>> {
+    const { object, strictErrors } = yield* decodingValue<T>(this.value, type)
     return { object, strictErrors: this.duplicateError === undefined ? strictErrors : [this.duplicateError, ...strictErrors] }
   }
 }
@@ -46,8 +52,8 @@ export function encodeYaml(value: unknown): Buffer {
   return Buffer.from(yamlText(value))
 }
 
-export function yamlText(value: unknown): string {
-  return new YamlWriter().write(value)
+export function yamlText(value: unknown, options: { keepsOrder?: boolean } = {}): string {
+  return new YamlWriter(options).write(value)
 }
 
 /** Most of what is called YAML on the wire is JSON, which is read much faster as such. Undefined where it is none, or has keys twice. */

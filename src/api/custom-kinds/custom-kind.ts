@@ -95,9 +95,11 @@ function customKind(
     schema: '',
     storagePath: `${group}/${plural}`,
     ...omitEmpty({ singular, listKind, shortNames, categories }),
-    ...(version.deprecated
-      ? { deprecated: { deprecatedIn: '', warning: version.deprecationWarning ?? `${group}/${name} ${kind} is deprecated` } }
-      : {}),
+    ...defined({
+      deprecated: version.deprecated
+        ? { deprecatedIn: '', warning: version.deprecationWarning ?? `${group}/${name} ${kind} is deprecated` }
+        : undefined,
+    }),
     nameRule: nameIsDns1123Subdomain,
     finalizers: 'any',
     columns: customColumns(additionalPrinterColumns),
@@ -119,8 +121,7 @@ function customKind(
     warningsOnCreate: (object) => finalizerWarnings(object, undefined),
     warningsOnUpdate: (next, prev) => finalizerWarnings(next, prev),
     subresources: {
-      ...(hasStatus ? { status: statusRules(rules) } : {}),
-      ...defined({ scale: scale && scaleRules(scale) }),
+      ...defined({ status: hasStatus ? statusRules(rules) : undefined, scale: scale && scaleRules(scale) }),
     } as Subresources<KubernetesObject>,
   }
 }

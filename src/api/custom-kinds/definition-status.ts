@@ -10,7 +10,7 @@ import type {
 } from '#api/apiextensions/v1/types.gen.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check, quoted } from '#api/meta/check.ts'
-import { findCondition, isConditionTrue, isSameVerdict, transitionTime, withCondition } from '#api/meta/find-condition.ts'
+import { findCondition, isConditionTrue, isSameCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 
 type Definition = V1CustomResourceDefinition
@@ -45,7 +45,7 @@ export function withDefinitionCondition(
   now: string,
 ): V1CustomResourceDefinitionCondition[] {
   const before = findCondition(conditions, next.type)
-  if (isSameVerdict(before, next)) return conditions as V1CustomResourceDefinitionCondition[]
+  if (isSameCondition(before, next)) return conditions as V1CustomResourceDefinitionCondition[]
   return withCondition(conditions, { ...next, lastTransitionTime: transitionTime(before, next.status, now) })
 }
 

@@ -10,50 +10,59 @@ import { validateEmbedded } from '#api/structural/embedded-objects.ts'
 import { validateUniqueItems } from '#api/structural/list-types.ts'
 import type { Fields } from '#api/structural/shape.ts'
 import { append } from '#base/append.ts'
+import type { Steps } from '#base/steps.ts'
 
 export type ObjectRules = { readonly schema: VersionSchema; readonly scale: V1CustomResourceSubresourceScale | undefined }
 
 type Warn = RuleContext['warn']
 
-export function validateNew(object: KubernetesObject, { schema, scale }: ObjectRules, check: DynamicCheck): void {
+export function* validateNew(object: KubernetesObject, { schema, scale }: ObjectRules, check: DynamicCheck): Steps<void> {
   validateValue(check.with(object), schema.schema)
+  yield
   validateScaleSpec(object, scale, check)
   validateScaleStatus(object, scale, check)
   validateEmbedded(object, { ...schema.shape, isEmbedded: false }, check)
+  yield
   validateUniqueItems(object, schema.shape, check)
+  yield
   validateByRules(object, undefined, schema, check, undefined)
 }
 
-export function validateChange(
+export function* validateChange(
   next: KubernetesObject,
   prev: KubernetesObject,
   { schema, scale }: ObjectRules,
   check: DynamicCheck,
   warn: Warn,
-): void {
+): Steps<void> {
   validateValue(check.with(next), schema.schema, { old: prev })
+  yield
   validateScaleSpec(next, scale, check)
   validateScaleStatus(next, scale, check)
   validateEmbedded(next, { ...schema.shape, isEmbedded: false }, check)
+  yield
   validateChangedItems(next, prev, schema, check)
+  yield
   validateByRules(next, prev, schema, check, warn)
 }
 
 /** Through the status subresource: only the status is looked at, but for the rules, which may speak of everything. */
-export function validateStatusChange(
+export function* validateStatusChange(
   next: KubernetesObject,
   prev: KubernetesObject,
   { schema, scale }: ObjectRules,
   check: DynamicCheck,
   warn: Warn,
-): void {
+): Steps<void> {
   const [status, before] = [(next as Fields)['status'], (prev as Fields)['status']]
   const statusSchema = schema.schema.properties?.['status']
   if (status !== undefined && statusSchema !== undefined) {
     validateValue(check.at('status').with(status), statusSchema, before === undefined ? undefined : { old: before })
   }
   validateScaleStatus(next, scale, check)
+  yield
   validateChangedItems(next, prev, schema, check)
+  yield
   validateByRules(next, prev, schema, check, warn)
 }
 

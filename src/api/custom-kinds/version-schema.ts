@@ -6,6 +6,7 @@ import { deducedType, type MergeType } from '#api/meta/apply/merge-type.ts'
 import { customResourceType, type StructuralSchema } from '#api/meta/apply/open-api-merge-type.ts'
 import { Check } from '#api/meta/check.ts'
 import { emptyShape, type Shape, shapeOf } from '#api/structural/shape.ts'
+import type { Steps } from '#base/steps.ts'
 
 export class VersionSchema {
   readonly #load: () => V1JSONSchemaProps | undefined
@@ -20,6 +21,17 @@ export class VersionSchema {
   constructor(load: () => V1JSONSchemaProps | undefined, keepsUnknown: boolean) {
     this.#load = load
     this.keepsUnknown = keepsUnknown
+  }
+
+  /** What the first object needs to be read, in steps: a large schema takes long. */
+  *readying(): Steps<void> {
+    if (this.#shape !== undefined) return
+    const { schema } = this
+    yield
+    isStructural(schema)
+    yield
+    void this.shape
+    yield
   }
 
   get schema(): V1JSONSchemaProps {
@@ -47,9 +59,20 @@ export class VersionSchema {
   }
 }
 
+const known = new WeakMap<V1JSONSchemaProps, boolean>()
+
+/** Looked at once: a large schema takes some ten milliseconds. */
 export function isStructural(schema: V1JSONSchemaProps): boolean {
-  if (unsupportedField(schema) !== undefined) return false
+  let is = known.get(schema)
+  if (is === undefined) {
+    is = unsupportedField(schema) === undefined && !hasMistakes(schema)
+    known.set(schema, is)
+  }
+  return is
+}
+
+function hasMistakes(schema: V1JSONSchemaProps): boolean {
   const check = new Check(schema)
   validateStructural(check)
-  return !check.failed
+  return check.failed
 }

@@ -144,7 +144,7 @@ function versionOf(name: string, declared: Partial<OlderVersion>, storage: boole
         properties: { spec: spec?.json ?? {}, ...defined({ status: status?.json }) },
       },
     },
-    ...(hasSubresources ? { subresources: { ...defined({ status: status && {}, scale }) } } : {}),
+    ...defined({ subresources: hasSubresources ? { ...defined({ status: status && {}, scale }) } : undefined }),
     ...defined({
       additionalPrinterColumns: columns && [...columns],
       selectableFields: selectableFields?.map((jsonPath) => ({ jsonPath })),
@@ -165,12 +165,12 @@ function converter(stored: string, older: Readonly<Record<string, OlderVersion>>
     }
     const { metadata, kind } = object
     const { group } = gvkOf(object)
-    const told = (version: string, { spec, status }: Converted) => {
+    const convertedTo = (version: string, { spec, status }: Converted) => {
       const converted = { apiVersion: apiVersionOf({ group, version }), kind, metadata, spec }
       return (status === undefined ? converted : { ...converted, status }) as KubernetesObject
     }
-    const hub = from === stored ? deepCopy(object) : told(stored, known(from).toStored(deepCopy(object) as CustomObject))
-    return to === stored ? hub : told(to, known(to).fromStored(hub))
+    const hub = from === stored ? deepCopy(object) : convertedTo(stored, known(from).toStored(deepCopy(object) as CustomObject))
+    return to === stored ? hub : convertedTo(to, known(to).fromStored(hub))
   }
 }
 

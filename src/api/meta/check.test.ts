@@ -87,7 +87,7 @@ test('a check goes down with the value, through what is not there as well', () =
   const containers = check.at('spec').at('containers')
   assert.equal(containers.at(1).at('image').value, 'x')
   assert.deepEqual(
-    containers.items().map((at) => [at.path, at.value.name]),
+    [...containers.items()].map((at) => [at.path, at.value.name]),
     [
       ['spec.containers[0]', 'a'],
       ['spec.containers[1]', 'b'],

@@ -35,6 +35,7 @@ const titles: Record<FieldErrorType, string> = {
 /** Lists that are wrong throughout, quoted whole with every item, would make an answer that is far larger than the request. */
 const maxErrors = 1000
 const maxReportedBytes = 256 * 1024
+const maxQuotedChars = 128 * 1024
 const reportedBytes = new WeakMap<FieldError[], number>()
 
 /** Stands for each of the errors past those limits, so that rules still see that there was one; an answer holds it once. */
@@ -90,17 +91,19 @@ export class Check<out T> {
     return new Check((this.value as any)?.[segment], segment, this, false, this.errors)
   }
 
-  /** The items of a list, each at its place. */
-  items(): Check<Item<T>>[] {
+  /** The items of a list, each at its place, as long as somebody wants to know what is wrong with them. */
+  *items(): Generator<Check<Item<T>>, void, void> {
     const list = (this.value ?? []) as readonly Item<T>[]
-    const items: Check<Item<T>>[] = new Array(list.length)
-    for (let index = 0; index < list.length; index++) items[index] = new Check(list[index] as Item<T>, index, this, true, this.errors)
-    return items
+    for (let index = 0; index < list.length && !this.isBeyondTelling; index++) {
+      yield new Check(list[index] as Item<T>, index, this, true, this.errors)
+    }
   }
 
   each(validate: (item: Check<Item<T>>, index: number) => void): void {
     const list = (this.value ?? []) as readonly Item<T>[]
-    for (let index = 0; index < list.length; index++) validate(new Check(list[index] as Item<T>, index, this, true, this.errors), index)
+    for (let index = 0; index < list.length && !this.isBeyondTelling; index++) {
+      validate(new Check(list[index] as Item<T>, index, this, true, this.errors), index)
+    }
   }
 
   /** The same place for a rule that needs a value, where it is known that there is one. */
@@ -133,19 +136,30 @@ export class Check<out T> {
     return this.errors.length >= maxErrors || (reportedBytes.get(this.errors) ?? 0) > maxReportedBytes
   }
 
+  /** Whether errors have been left out already: one more or less makes no difference. */
+  get isBeyondTelling(): boolean {
+    return this.errors.at(-1) === furtherErrors
+  }
+
   get failed(): boolean {
     return this.errors.length > 0
   }
 
   #report(type: FieldErrorType, value: { readonly quoted: unknown } | undefined, detail: string): void {
+    this.reportAs(type, () => {
+      const quoted = value === undefined ? '' : `: ${cut(shown(value.quoted))}`
+      return `${quoted}${detail === '' ? '' : `: ${cut(detail)}`}`
+    })
+  }
+
+  /** For errors of a shape that few fields have: what comes after the title, which is asked for only where the error is told. */
+  reportAs(type: FieldErrorType, rest: () => string, place?: string): void {
     if (this.isFull) {
       this.errors.push(furtherErrors)
       return
     }
-    let body = titles[type]
-    if (value !== undefined) body += `: ${shown(value.quoted)}`
-    if (detail !== '') body += `: ${detail}`
-    const field = this.path === '' ? '<nil>' : this.path
+    const field = place ?? (this.path || '<nil>')
+    const body = titles[type] + rest()
     this.errors.push({ type, field, body })
     reportedBytes.set(this.errors, (reportedBytes.get(this.errors) ?? 0) + field.length + body.length)
   }
@@ -176,8 +190,11 @@ export class Check<out T> {
     this.#report('FieldValueDuplicate', value.quoted === omittedValue ? undefined : value, '')
   }
   notSupported(allowed: readonly string[], ...other: OtherValue): void {
-    const detail = allowed.length > 0 ? `supported values: ${allowed.map((each) => quoted(each)).join(', ')}` : ''
-    this.#report('FieldValueNotSupported', this.#quoted(other), detail)
+    const value = this.#quoted(other)
+    this.reportAs('FieldValueNotSupported', () => {
+      const detail = allowed.length > 0 ? `: ${cut(`supported values: ${allowed.map((each) => quoted(each)).join(', ')}`)}` : ''
+      return `: ${cut(shown(value.quoted))}${detail}`
+    })
   }
   tooLong(maxBytes: number): void {
     this.#report(
@@ -217,6 +234,11 @@ export type DynamicCheck = Check<any>
 /** Given as the value where the message must not quote one. */
 export const omittedValue = Symbol('omitted value')
 
+/** A value is quoted whole unless it is longer than anybody reads. */
+export function cut(text: string): string {
+  return text.length <= maxQuotedChars ? text : `${text.slice(0, maxQuotedChars)}...`
+}
+
 /** Go's %v for numbers and booleans, %q for strings, JSON for the rest. */
 function shown(value: unknown): string {
   if (value === undefined || value === null) return 'null'
@@ -237,7 +259,8 @@ export function quoted(text: string): string {
   return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`
 }
 
-const shortEscapes: Record<string, string> = {
+/** Characters that Go writes by a letter. */
+export const shortEscapes: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
   '\u0007': '\\a',

@@ -29,6 +29,8 @@ test('a bad flag is refused in upstream words', () => {
     ['A=yes', 'invalid value of A=yes, err: strconv.ParseBool: parsing "yes": invalid syntax'],
     ['A=true', 'unrecognized feature gate: A'],
     ['APIServerTracing=false', 'cannot set feature gate APIServerTracing to false, feature is locked to true'],
+    ['wardle:A=true', 'component not registered: wardle'],
+    ['kube:A=true', 'unrecognized feature gate: A'],
     ['A=true,B=true', '[unrecognized feature gate: A, unrecognized feature gate: B]'],
   ]
   for (const [text, message] of cases) assert.throws(() => new FeatureGates(text), { message }, text)

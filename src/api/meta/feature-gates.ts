@@ -110,6 +110,8 @@ const table: readonly (Gate & { names: string })[] = [
       AllowDNSOnlyNodeCSR AllowInsecureKubeletCertificateSigningRequests ChangeContainerStatusOnKubeletRestart
       DeclarativeValidationTakeover KMSv1 KubeletRegistrationGetOnExistsOnly WindowsHostNetwork`,
   },
+  // Upstream has taken this one out; here, who asks for it still has it.
+  { stage: 'Deprecated', isOn: false, isLocked: false, names: 'DynamicKubeletConfig' },
   {
     stage: 'Deprecated',
     isOn: false,
@@ -157,7 +159,10 @@ function parseOverrides(text: string): Map<string, boolean> {
   const wanted = new Map<string, boolean>()
   const errors: string[] = []
   for (const part of text.split(',').filter((each) => each !== '')) {
-    const [name = '', value] = part.split(/=(.*)/s).map((each) => each.trim())
+    const [given = '', value] = part.split(/=(.*)/s).map((each) => each.trim())
+    // A component may be named with its gates.
+    const [, component = 'kube', name = ''] = /^(?:([^:]*):)?(.*)$/s.exec(given) ?? []
+    if (component !== 'kube') throw new Error(`component not registered: ${component}`)
     const isOn = value === undefined ? undefined : truths[value]
     const gate = gates.get(name)
     if (value === undefined) throw new Error(`missing bool value for ${name}`)

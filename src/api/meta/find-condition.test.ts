@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findCondition, isConditionTrue, isSameVerdict, transitionTime, withCondition } from './find-condition.ts'
+import { findCondition, isConditionTrue, isSameCondition, transitionTime, withCondition } from './find-condition.ts'
 
 const ready = { type: 'Ready', status: 'True', reason: 'Up', lastTransitionTime: '2026-01-01T00:00:00Z' }
 const other = { type: 'Other', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }
@@ -21,9 +21,9 @@ test('the time of the last transition changes with the status alone', () => {
 })
 
 test('a verdict is its status, reason and message', () => {
-  assert.equal(isSameVerdict(ready, { status: 'True', reason: 'Up' }), true)
-  assert.equal(isSameVerdict(ready, { status: 'True', reason: 'Up', message: 'again' }), false)
-  assert.equal(isSameVerdict(undefined, { status: 'True' }), false)
+  assert.equal(isSameCondition(ready, { status: 'True', reason: 'Up' }), true)
+  assert.equal(isSameCondition(ready, { status: 'True', reason: 'Up', message: 'again' }), false)
+  assert.equal(isSameCondition(undefined, { status: 'True' }), false)
 })
 
 test('a condition takes the place of the one of its type, or the last', () => {

@@ -2,7 +2,7 @@
 
 type Conditions<T> = readonly T[] | null | undefined
 
-type Verdict = { readonly status?: string; readonly reason?: string; readonly message?: string }
+type ConditionState = { readonly status?: string; readonly reason?: string; readonly message?: string }
 
 export function findCondition<T extends { readonly type?: string }>(conditions: Conditions<T>, type: string): T | undefined {
   return conditions?.find((condition) => condition.type === type)
@@ -21,7 +21,7 @@ export function transitionTime(
   return (before?.status === status && before.lastTransitionTime) || now
 }
 
-export function isSameVerdict(before: Verdict | undefined, next: Verdict): boolean {
+export function isSameCondition(before: ConditionState | undefined, next: ConditionState): boolean {
   return before?.status === next.status && before?.reason === next.reason && before?.message === next.message
 }
 

@@ -46,3 +46,16 @@ test('what is no path is refused, and so is a path that does not fit', () => {
     assert.throws(() => parseJsonPath(path)(object), JsonPathError, path)
   }
 })
+
+test('where fields must be there, one that is not is an error', () => {
+  const strict = (path: string) => parseJsonPath(path, { isStrict: true })({ a: [{ b: 1 }, {}] })
+  assert.deepEqual(strict('.a[*].b'), [1])
+  assert.deepEqual(strict('.a[?(@.b)].b'), [1])
+  assert.throws(() => strict('.c'), new JsonPathError('c is not found'))
+  assert.throws(() => strict('.a.b[0]'), /b is not found/)
+})
+
+test('what is no list and what is no path is told in the words of Go', () => {
+  assert.throws(() => parseJsonPath('.a[0]')({ a: {} }), /^JsonPathError|map\[string\]interface \{\} is not array or slice/)
+  assert.throws(() => parseJsonPath('~'), /unrecognized character in action: U\+007E '~'/)
+})

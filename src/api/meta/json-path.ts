@@ -5,11 +5,16 @@ export class JsonPathError extends Error {}
 /** All values at the place; none where it is not there. Throws `JsonPathError` where the path does not fit the value. */
 export type JsonPath = (root: unknown) => readonly unknown[]
 
+export type JsonPathOptions = {
+  /** A field that is not there is an error: `name is not found`. */
+  isStrict?: boolean
+}
+
 type Step = (values: readonly unknown[]) => readonly unknown[]
 
 /** Throws `JsonPathError` for what is no path. */
-export function parseJsonPath(text: string): JsonPath {
-  const steps = new PathReader(text).steps()
+export function parseJsonPath(text: string, { isStrict = false }: JsonPathOptions = {}): JsonPath {
+  const steps = new PathReader(text, isStrict).steps()
   return (root) => run(steps, [root])
 }
 
@@ -23,10 +28,12 @@ const terminators = new Set([' ', '\t', '\r', '\n', '.', ',', '[', ']', '$', '@'
 
 class PathReader {
   readonly #text: string
+  readonly #isStrict: boolean
   #at = 0
 
-  constructor(text: string) {
+  constructor(text: string, isStrict: boolean) {
     this.#text = text
+    this.#isStrict = isStrict
   }
 
   steps(): Step[] {
@@ -57,7 +64,9 @@ class PathReader {
     if (/[-+\d]/.test(char)) return [constant(this.#number())]
     const word = /^[\p{L}\p{Nd}_]/u.test(char) ? this.#word() : ''
     if (word === 'true' || word === 'false') return [constant(word === 'true')]
-    throw new JsonPathError(word === '' ? `unrecognized character in action: ${char}` : `unrecognized identifier ${word}`)
+    throw new JsonPathError(
+      word === '' ? `unrecognized character in action: ${shownCharacter(text, this.#at)}` : `unrecognized identifier ${word}`,
+    )
   }
 
   #word(): string {
@@ -70,7 +79,7 @@ class PathReader {
 
   #field(): Step {
     const word = this.#word()
-    return word === '*' ? contents : field(word.replaceAll('\\', ''))
+    return word === '*' ? contents : field(word.replaceAll('\\', ''), this.#isStrict)
   }
 
   #number(): number {
@@ -95,8 +104,8 @@ class PathReader {
     const inside = this.#text.slice(this.#at, end)
     this.#at = end + 1
     const parts = inside.split(',')
-    if (parts.length === 1) return bracketSteps(inside)
-    const alternatives = parts.map((part) => bracketSteps(part.trim()))
+    if (parts.length === 1) return bracketSteps(inside, this.#isStrict)
+    const alternatives = parts.map((part) => bracketSteps(part.trim(), this.#isStrict))
     return [(values) => alternatives.flatMap((steps) => run(steps, values))]
   }
 
@@ -116,8 +125,14 @@ class PathReader {
     const inside = this.#text.slice(start, this.#at)
     this.#at += 1
     if (this.#text[this.#at++] !== ']') throw new JsonPathError('unclosed array expect ]')
-    return filterBy(inside)
+    return filterBy(inside, this.#isStrict)
   }
+}
+
+/** In Go's way: `U+007E '~'`. */
+function shownCharacter(text: string, at: number): string {
+  const point = text.codePointAt(at) ?? 0
+  return `U+${point.toString(16).toUpperCase().padStart(4, '0')} '${String.fromCodePoint(point)}'`
 }
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
@@ -132,9 +147,14 @@ const constant =
     values.map(() => value)
 
 const field =
-  (name: string): Step =>
-  (values) =>
-    values.flatMap((value) => (isFields(value) && Object.hasOwn(value, name) && value[name] !== undefined ? [value[name]] : []))
+  (name: string, isStrict: boolean): Step =>
+  (values) => {
+    const found = values.flatMap((value) =>
+      isFields(value) && Object.hasOwn(value, name) && value[name] !== undefined ? [value[name]] : [],
+    )
+    if (isStrict && found.length === 0 && values.length > 0) throw new JsonPathError(`${name} is not found`)
+    return found
+  }
 
 const inside = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : isFields(value) ? Object.values(value) : [])
 
@@ -153,9 +173,9 @@ const everything: Step = (values) => {
   return found
 }
 
-function bracketSteps(text: string): Step[] {
+function bracketSteps(text: string, isStrict: boolean): Step[] {
   const key = /^'([^']*)'$/.exec(text)?.[1]
-  if (key !== undefined) return new PathReader(`.${key}`).steps()
+  if (key !== undefined) return new PathReader(`.${key}`, isStrict).steps()
   const slice = /^(-?\d*)(:-?\d*)?(:-?\d*)?$/.exec(text === '*' ? ':' : text)
   if (slice === null) throw new JsonPathError(`invalid array index ${text}`)
   const [first, second, third] = [slice[1], slice[2]?.slice(1), slice[3]?.slice(1)]
@@ -165,8 +185,28 @@ function bracketSteps(text: string): Step[] {
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new JsonPathError('the value is not array or slice')
+  if (!Array.isArray(value)) throw new JsonPathError(`${goTypeOf(value)} is not array or slice`)
   return value
+}
+
+function filteredOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new JsonPathError(`${goText(value)} is not array or slice and cannot be filtered`)
+  return value
+}
+
+/** As Go's `%v` shows a value out of JSON. */
+function goText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`
+  if (!isFields(value)) return value === null ? '<nil>' : String(value)
+  const pairs = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return `map[${pairs.map(([key, each]) => `${key}:${goText(each)}`).join(' ')}]`
+}
+
+/** What Go calls the type of a value out of JSON. */
+function goTypeOf(value: unknown): string {
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64'
+  if (typeof value === 'boolean') return 'bool'
+  return typeof value === 'string' ? 'string' : 'map[string]interface {}'
 }
 
 const itemAt =
@@ -197,14 +237,15 @@ const sliceOf =
       return list.slice(start, end).filter((_, index) => index % step === 0)
     })
 
-function filterBy(text: string): Step {
+function filterBy(text: string, isStrict: boolean): Step {
   const [, left, operator = '', right = ''] = /^([^!<>=]+)([!<>=]+)(.+)$/s.exec(text) ?? []
   if (left === undefined) {
-    const steps = new PathReader(text).steps()
-    return (values) => values.flatMap((value) => listOf(value).filter((item) => run(steps, [item]).length > 0))
+    // Whether something is there may be asked of what is not, strictly or not.
+    const steps = new PathReader(text, false).steps()
+    return (values) => values.flatMap((value) => filteredOf(value).filter((item) => run(steps, [item]).length > 0))
   }
-  const [one, other] = [new PathReader(left).steps(), new PathReader(right).steps()]
-  return (values) => values.flatMap((value) => listOf(value).filter((item) => holds(run(one, [item]), operator, run(other, [item]))))
+  const [one, other] = [new PathReader(left, isStrict).steps(), new PathReader(right, isStrict).steps()]
+  return (values) => values.flatMap((value) => filteredOf(value).filter((item) => holds(run(one, [item]), operator, run(other, [item]))))
 }
 
 function holds(lefts: readonly unknown[], operator: string, rights: readonly unknown[]): boolean {

@@ -1,15 +1,16 @@
 /** Validates labels, annotations and label selectors as they stand in objects. */
 import type { V1FieldSelectorRequirement, V1LabelSelector, V1LabelSelectorRequirement } from '#api/meta/v1/types.gen.ts'
 import type { Check } from './check.ts'
-import { byteLength, labelValue, mustBe, qualifiedName } from './names.ts'
+import { byteLength, isPlainLabel, labelValue, mustBe, qualifiedName } from './names.ts'
 
 type Texts = { readonly [key: string]: string }
 
 export function validateLabels(check: Check<Texts | undefined>): void {
   const labels = check.value
   for (const key in labels) {
-    mustBe(qualifiedName, check.with(key))
-    mustBe(labelValue, check.with(labels[key] ?? ''))
+    const value = labels[key] ?? ''
+    if (!isPlainLabel(key)) mustBe(qualifiedName, check.with(key))
+    if (!isPlainLabel(value)) mustBe(labelValue, check.with(value))
   }
 }
 
@@ -20,7 +21,7 @@ export function validateAnnotations(check: Check<Texts | undefined>): void {
   let size = 0
   for (const key in annotations) {
     // Case does not matter in an annotation's key, not even in its domain.
-    for (const message of qualifiedName(key.toLowerCase())) check.invalid(message, key)
+    if (!isPlainLabel(key)) for (const message of qualifiedName(key.toLowerCase())) check.invalid(message, key)
     size += byteLength(key) + byteLength(annotations[key] ?? '')
   }
   if (size > annotationsMaxBytes) check.tooLong(annotationsMaxBytes)

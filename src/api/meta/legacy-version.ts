@@ -1,5 +1,6 @@
 import { canonicalize } from '#api/codec/json.ts'
 import type { Deprecation, KubernetesObject, ResourceDefinition } from '#api/resource.ts'
+import { atOnce, type Steps } from '#base/steps.ts'
 import { deepCopy } from './deep-copy.ts'
 import { apiVersionOf } from './gvk.ts'
 import { keepLosses, takeLosses } from './kept-losses.ts'
@@ -53,14 +54,26 @@ export function legacyVersion<Old extends KubernetesObject, Stored extends Kuber
   const shown = (object: Stored): Old =>
     canonicalize(stamped(fromStored?.(object) ?? (object as KubernetesObject as Old), definition), definition.schema)
 
+  function* storing(object: Old): Steps<Stored> {
+    const copy = deepCopy(withoutOwners(object))
+    yield
+    const said = canonicalize(copy, definition.schema)
+    yield
+    const converted = stamped(toStored?.(object) ?? (object as KubernetesObject as Stored), stored)
+    const convertedCopy = deepCopy(withoutOwners(converted))
+    yield
+    const canonical = canonicalize(convertedCopy, stored.schema)
+    yield
+    const back = shown(canonical)
+    yield
+    keepLosses(converted, apiVersion, stamped(said, definition), back)
+    return converted
+  }
+
   definition.storedAs = {
     definition: stored,
-    toStored(object: Old): Stored {
-      const said = canonicalize(deepCopy(object), definition.schema)
-      const converted = stamped(toStored?.(object) ?? (object as KubernetesObject as Stored), stored)
-      keepLosses(converted, apiVersion, stamped(said, definition), shown(canonicalize(deepCopy(converted), stored.schema)))
-      return converted
-    },
+    storing,
+    toStored: (object: Old): Stored => atOnce(storing(object)),
     fromStored(object: Stored): Old {
       const restore = takeLosses(object, apiVersion)
       const converted = shown(object)
@@ -73,4 +86,11 @@ export function legacyVersion<Old extends KubernetesObject, Stored extends Kuber
 
 function present(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** They are the same in all versions, and larger than the rest of an object with long lists. */
+function withoutOwners<T extends KubernetesObject>(object: T): T {
+  if (object.metadata?.managedFields === undefined) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
 }

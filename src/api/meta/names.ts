@@ -15,6 +15,12 @@ export function mustBe(format: Format, check: Check<string>): void {
   for (const message of format(value)) check.invalid(message)
 }
 
+/** What most labels look like: a short name without a domain. */
+const plainLabel = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+
+/** Whether a text is a sound key as well as a sound value of a label, at a glance; where it is not, the formats say more. */
+export const isPlainLabel = (text: string): boolean => plainLabel.test(text)
+
 /** The formats of upstream's first validation count characters, the later ones bytes; both mean bytes. */
 export const maxLengthError = (length: number, unit: 'characters' | 'bytes' = 'characters'): string =>
   `must be no more than ${length} ${unit}`

@@ -101,6 +101,7 @@ test('what is no quantity is refused in upstream words', () => {
     ['-3.01e-', "unable to parse quantity's suffix"],
     ['1e', "unable to parse quantity's suffix"],
     ['1e99999999999999999999', "unable to parse quantity's suffix"],
+    [`1e${'9'.repeat(100_000)}`, "unable to parse quantity's suffix"],
     ['.e-10', 'unable to parse numeric part of quantity'],
   ]
   for (const [text, message] of cases) {

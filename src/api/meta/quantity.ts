@@ -182,8 +182,10 @@ function suffixMeaning(suffix: string): { exponent: number; format: QuantityForm
   if (decimal !== undefined) return { exponent: decimal, format: 'DecimalSI' }
   const binary = binarySuffixes[suffix]
   if (binary !== undefined) return { exponent: binary, format: 'BinarySI' }
-  if (!/^[eE][-+]?[0-9]+$/.test(suffix)) throw new QuantityError(suffixWrong)
-  const exponent = BigInt(suffix.slice(suffix[1] === '+' ? 2 : 1))
+  // To make an integer of a million digits takes long, and no int64 has more than these.
+  const [, sign = '', digits] = /^[eE]([-+]?)0*([0-9]{1,19})$/.exec(suffix) ?? []
+  if (digits === undefined) throw new QuantityError(suffixWrong)
+  const exponent = BigInt(sign === '-' ? `-${digits}` : digits)
   if (exponent > maxInt64 || exponent < -maxInt64 - 1n) throw new QuantityError(suffixWrong)
   // Upstream narrows to 32 bits without looking.
   return { exponent: Number(BigInt.asIntN(32, exponent)), format: 'DecimalExponent' }

@@ -8,13 +8,17 @@ export type ServingOptions = {
   runtimeConfig?: string
   /** Versions that upstream serves no more. */
   legacyApis: boolean
+  /** Others may not be switched; every one may where it is absent. */
+  knownGroups?: ReadonlySet<string>
 }
 
 type Served = Pick<ResourceDefinition, 'group' | 'version' | 'plural' | 'stability' | 'featureGate'>
 
 /** Validates definitions one by one. Throws an Error in upstream's words for a flag it does not understand. */
-export function servingFilter({ isEnabled, runtimeConfig = '', legacyApis }: ServingOptions): (definition: Served) => boolean {
+export function servingFilter({ isEnabled, runtimeConfig = '', legacyApis, knownGroups }: ServingOptions): (definition: Served) => boolean {
   const wanted = parseRuntimeConfig(runtimeConfig)
+  const unknown = [...wanted.keys()].filter((key) => knownGroups !== undefined && !isKnown(key, knownGroups))
+  if (unknown.length > 0) throw new Error(`unknown api groups ${unknown.sort().join(',')}`)
   return ({ group, version, plural, stability, featureGate }) => {
     if (featureGate !== undefined && !isEnabled(featureGate)) return false
     const apiVersion = apiVersionOf({ group, version })
@@ -31,6 +35,11 @@ export function servingFilter({ isEnabled, runtimeConfig = '', legacyApis }: Ser
 function stageOf(version: string): 'alpha' | 'beta' | 'ga' {
   if (/^v\d+alpha\d+$/.test(version)) return 'alpha'
   return /^v\d+beta\d+$/.test(version) ? 'beta' : 'ga'
+}
+
+function isKnown(key: string, groups: ReadonlySet<string>): boolean {
+  const [group = '', version = ''] = key.split('/')
+  return stageKeys.has(key) || (group === 'api' ? version === 'v1' : groups.has(group) || group === 'v1')
 }
 
 const stageKeys = new Set(['api/all', 'api/ga', 'api/beta', 'api/alpha'])

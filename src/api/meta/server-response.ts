@@ -1,6 +1,7 @@
 /** What a client makes of an answer that is no Status, and how it tells failures apart. */
 
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { quoted } from './check.ts'
 import { type GroupResource, groupResourceText } from './gvk.ts'
@@ -51,7 +52,7 @@ export function genericServerResponse(response: ServerResponse): StatusError {
   if (reason !== '') status.reason = reason
   status.details = {
     ...omitEmpty({ name, group: resource.group, kind: resource.resource }),
-    ...(isUnexpected ? { causes: [{ reason: 'UnexpectedServerResponse', message: serverMessage }] } : {}),
+    ...defined({ causes: isUnexpected ? [{ reason: 'UnexpectedServerResponse', message: serverMessage }] : undefined }),
     ...omitEmpty({ retryAfterSeconds }),
   }
   status.code = code
@@ -96,6 +97,16 @@ export const isForbidden = (error: unknown): boolean => isReason(error, 'Forbidd
 export const isInvalid = (error: unknown): boolean => isReason(error, 'Invalid')
 /** The resource version or continue token is too old: list again. */
 export const isExpired = (error: unknown): boolean => isReason(error, 'Expired') || isReason(error, 'Gone')
+
+/** For `catch`: undefined where the object is not there; any other failure goes on. */
+export function ignoreNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error
+}
+
+/** For `catch`: undefined where the object is there already; any other failure goes on. */
+export function ignoreAlreadyExists(error: unknown): undefined {
+  if (!isAlreadyExists(error)) throw error
+}
 
 /** How long the server asks to wait before trying again. */
 export function retryAfterSeconds(error: unknown): number | undefined {

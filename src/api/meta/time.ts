@@ -1,17 +1,20 @@
 /** Times of the API: RFC 3339 in UTC, whole seconds (Time) or microseconds (MicroTime), read as leniently as upstream reads them. */
 import { parseTime as parseGoTime } from '#api/codec/go-time.ts'
 
-let lastSecond = Number.NaN
-let lastText = ''
+/** The texts of seconds, each in the slot of its last eight bits: lists of objects have the same few again and again. */
+const slots = 256
+const knownSeconds = new Float64Array(slots).fill(Number.NaN)
+const knownTexts: string[] = Array.from({ length: slots }, () => '')
 
 /** `2026-01-02T03:04:05Z`; what is below a second is cut. */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000)
-  if (second !== lastSecond) {
-    lastText = `${new Date(second * 1000).toISOString().slice(0, -5)}Z`
-    lastSecond = second
+  const slot = second & (slots - 1)
+  if (knownSeconds[slot] !== second) {
+    knownTexts[slot] = `${new Date(second * 1000).toISOString().slice(0, -5)}Z`
+    knownSeconds[slot] = second
   }
-  return lastText
+  return knownTexts[slot] as string
 }
 
 /** `2026-01-02T03:04:05.000006Z` */

@@ -7,6 +7,7 @@ import { validateObjectMeta } from '#api/meta/object-meta.ts'
 import { dropStatus, putBackOtherPart } from '#api/meta/spec-and-status.ts'
 import type { Cell, KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { fromStored, storedDefinition, toStored } from '#api/scheme.ts'
+import { atOnce } from '#base/steps.ts'
 
 export type Tried<T> = {
   /** The object as it would be stored. */
@@ -34,7 +35,8 @@ export function tryCreate<T extends KubernetesObject>(definition: ResourceDefini
   dropStatus(definition, object, context)
   definition.prepareForCreate?.(object, context)
   validateObjectMeta(check.at('metadata').with(object.metadata ?? {}), { scope, nameRule, finalizers })
-  definition.validate?.(object, check, context)
+  const steps = definition.validate?.(object, check, context)
+  if (steps) atOnce(steps)
   return { object, errors: shownErrors(check), warnings: definition.warningsOnCreate?.(object) ?? [] }
 }
 
@@ -66,7 +68,8 @@ export function tryUpdate<T extends KubernetesObject>(
   definition.defaults?.(object)
   putBackOtherPart(definition, rules, object, prev, context)
   rules.prepareForUpdate?.(object, prev, context)
-  rules.validateUpdate?.(object, prev, check, context)
+  const updating = rules.validateUpdate?.(object, prev, check, context)
+  if (updating) atOnce(updating)
   return { object, errors: [...new Set(shownErrors(check))], warnings: rules.warningsOnUpdate?.(object, prev) ?? [] }
 }
 

@@ -29,6 +29,8 @@ const nothingSaid: AccessSettings = {
   oidcRequiredClaim: [],
   oidcCaFile: '',
   oidcSigningAlgs: ['RS256'],
+  experimentalKeystoneUrl: '',
+  experimentalKeystoneCaFile: '',
   authenticationTokenWebhookConfigFile: '',
   authenticationTokenWebhookVersion: 'v1beta1',
   authenticationTokenWebhookCacheTtl: 120_000,

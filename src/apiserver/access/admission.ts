@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { jsYaml } from '#api/codec/js-yaml.ts'
 import type { AccessSeams } from '#apiserver/access/settings.ts'
 import { type PluginConfigurations, readAdmissionConfiguration } from '#apiserver/admission/configuration.ts'
 import { type ReviewWebhook, reviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
@@ -7,7 +8,7 @@ import { readWebhookKubeconfig } from '#apiserver/authn/webhook/webhook-kubeconf
 /** What the AdmissionConfiguration tells each plugin. */
 export async function pluginConfigurations(path: string, { files }: Pick<AccessSeams, 'files'>): Promise<PluginConfigurations> {
   if (path === '') return new Map()
-  const { load } = await import('js-yaml')
+  const { load } = jsYaml()
   try {
     return await readAdmissionConfiguration(load(await files.readText(path)), async (other) =>
       load(await files.readText(resolve(dirname(path), other))),

@@ -6,6 +6,7 @@ import { forServerOnly } from '#apiserver/authn/audiences.ts'
 import type { TokenAuthenticator } from '#apiserver/authn/authenticator.ts'
 import { basicAuthAuthenticator } from '#apiserver/authn/basic-auth-file.ts'
 import { cachedTokenAuthenticator } from '#apiserver/authn/cached-tokens.ts'
+import { type Keystone, keystoneAuthentication } from '#apiserver/authn/keystone.ts'
 import { jwtConfigurationOfFlags } from '#apiserver/authn/oidc/authentication-configuration.ts'
 import { StructuredAuthentication } from '#apiserver/authn/oidc/structured-authentication.ts'
 import type { MoreAuthenticators } from '#apiserver/authn/standard-authenticator.ts'
@@ -32,10 +33,14 @@ export async function configuredAuthentication(
   const structured = await structuredAuthentication(settings, issuers, audiences, seams)
   if (structured !== undefined) stack.use(structured)
   const webhook = await tokenWebhook(settings, audiences, seams, stack)
+  const keystone = await configuredKeystone(settings, seams, stack)
+  const passwords = basicAuthFile === '' ? undefined : basicAuthAuthenticator(await files.readText(basicAuthFile), basicAuthFile)
+  if (keystone !== undefined && passwords !== undefined)
+    throw new Error('--basic-auth-file and --experimental-keystone-url both say whose a password is: give one of them')
   return {
     tokens: tokens.map((each) => forServerOnly(audiences, each)),
-    slowTokens: [structured, webhook].filter((each) => each !== undefined),
-    requests: basicAuthFile === '' ? [] : [basicAuthAuthenticator(await files.readText(basicAuthFile), basicAuthFile)],
+    slowTokens: [structured, webhook, keystone?.tokens].filter((each) => each !== undefined),
+    requests: [passwords, keystone?.passwords].filter((each) => each !== undefined),
     anonymous: anonymousOptions(settings, structured),
   }
 }
@@ -94,6 +99,18 @@ async function tokenWebhook(
   const version = settings.authenticationTokenWebhookVersion === 'v1' ? 'v1' : 'v1beta1'
   const webhook = tokenWebhookAuthenticator(send, audiences, version)
   return cachedTokenAuthenticator(webhook, { clock, random, acceptedTtlMs: ttlMs, unknownTtlMs: ttlMs })
+}
+
+async function configuredKeystone(
+  { experimentalKeystoneUrl: url, experimentalKeystoneCaFile: caFile }: AuthenticationSettings,
+  { files, http, clock, random }: AccessSeams,
+  stack: DisposableStack,
+): Promise<Keystone | undefined> {
+  if (url === '') return undefined
+  if (!url.startsWith('https://'))
+    throw new Error(`--experimental-keystone-url: ${url} does not begin with https://: passwords are sent there`)
+  const ca = caFile === '' ? undefined : await files.readText(caFile)
+  return keystoneAuthentication({ url, http: stack.use(http(defined({ ca }))), clock, random })
 }
 
 function anonymousOptions(

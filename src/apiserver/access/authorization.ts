@@ -8,7 +8,7 @@ import {
 } from '#apiserver/authz/authorization-configuration.ts'
 import type { ChosenAuthorizer } from '#apiserver/authz/standard-authorizer.ts'
 import { webhookAuthorizerFrom } from '#apiserver/authz/webhook/webhook-from-configuration.ts'
-import type { Timer } from '#base/clock.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 
 const webhookTimeoutMs = 30_000
 const settleMs = 200
@@ -27,41 +27,32 @@ export async function configuredAuthorizers(
 ): Promise<ConfiguredAuthorizers> {
   const { files, clock, logger } = seams
   const { authorizationConfig: path, authorizationPolicyFile: policyFile } = settings
+  const changes = stack.use(FollowedFiles.at(path === '' ? [] : [path], files, { clock, ms: settleMs }))
   const configuration = await configurationOf(settings, seams)
   const hasAbac = configuration.authorizers.some(({ type }) => type === 'ABAC')
   if (!hasAbac && policyFile !== '') throw new Error('cannot specify --authorization-policy-file without mode ABAC')
   let opened = new DisposableStack()
   stack.defer(() => opened.dispose())
   const chosen = await authorizersOf(configuration, policyFile, seams, opened)
-  let listener: (chosen: readonly ChosenAuthorizer[]) => void = () => {}
-  if (path !== '') {
-    let known = JSON.stringify(configuration)
-    const reload = async () => {
-      const changed = await configurationOf(settings, seams)
-      if (JSON.stringify(changed) === known) return
-      using connections = new DisposableStack()
-      listener(await authorizersOf(changed, policyFile, seams, connections))
-      known = JSON.stringify(changed)
-      opened.dispose()
-      opened = connections.move()
-      logger.info('reloaded AuthorizationConfiguration', { path })
-    }
-    let pending: Timer | undefined
-    const settle = () => {
-      pending ??= clock.after(settleMs, () => {
-        pending = undefined
-        reload().catch((error: unknown) =>
-          logger.error('failed to reload AuthorizationConfiguration, keeping the old one', { error: String(error) }),
-        )
-      })
-    }
-    stack.use(files.watch(path, settle))
-    stack.defer(() => pending?.cancel())
+  let listener: (chosen: readonly ChosenAuthorizer[]) => void
+  let known = JSON.stringify(configuration)
+  const reload = async () => {
+    const changed = await configurationOf(settings, seams)
+    if (JSON.stringify(changed) === known) return
+    using connections = new DisposableStack()
+    listener(await authorizersOf(changed, policyFile, seams, connections))
+    known = JSON.stringify(changed)
+    opened.dispose()
+    opened = connections.move()
+    logger.info('reloaded AuthorizationConfiguration', { path })
   }
   return {
     chosen,
     onChange(heard) {
       listener = heard
+      changes.readAgain(reload, (error) =>
+        logger.error('failed to reload AuthorizationConfiguration, keeping the old one', { error: String(error) }),
+      )
     },
   }
 }

@@ -24,6 +24,8 @@ export type AuthenticationSettings = {
   oidcRequiredClaim: readonly string[]
   oidcCaFile: string
   oidcSigningAlgs: readonly string[]
+  experimentalKeystoneUrl: string
+  experimentalKeystoneCaFile: string
   authenticationTokenWebhookConfigFile: string
   authenticationTokenWebhookVersion: string
   /** In milliseconds, as all times here. */
@@ -56,7 +58,8 @@ export type ObjectSettings = {
   disableAdmissionPlugins: readonly string[]
   admissionControlConfigFile: string
   encryptionProviderConfig: string
-  encryptionProviderConfigAutomaticReload: boolean
+  /** `keys`: other keys are taken over, other resources are not, so that those that are not named cost nothing. */
+  encryptionProviderConfigAutomaticReload: boolean | 'keys'
 }
 
 /** How files are read and services are reached. */

@@ -1,4 +1,5 @@
 /** Plugins that ask the authorizer, a service, or the clock. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
@@ -6,7 +7,8 @@ import { eventRateLimit } from '#apiserver/admission/event-rate-limit.ts'
 import { imagePolicyWebhook } from '#apiserver/admission/image-policy-webhook.ts'
 import { ownerReferencesPermissionEnforcement } from '#apiserver/admission/owner-references-permission-enforcement.ts'
 import { podSecurityPolicy } from '#apiserver/admission/pod-security-policy/pod-security-policy.ts'
-import { admit, aPod, authorizerOf, requestFor, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, admit, aPod, authorizerOf, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
+import { defined } from '#base/defined.ts'
 
 const owner = (blockOwnerDeletion: boolean, kind = 'ReplicaSet') => ({
   apiVersion: 'apps/v1',
@@ -23,9 +25,9 @@ test('OwnerReferencesPermissionEnforcement', async (t) => {
     )
     const request = requestFor('pods', {
       object: aPod({}, { ownerReferences: owners }),
-      ...(before ? { oldObject: aPod({}, { ownerReferences: before }) } : {}),
+      ...defined({ oldObject: before ? aPod({}, { ownerReferences: before }) : undefined }),
     })
-    return verdict(ownerReferencesPermissionEnforcement(testContext({}, { authorizer })), request)
+    return admissionResult(ownerReferencesPermissionEnforcement(testContext({}, { authorizer })), request)
   }
   const mayDelete = 'delete  pods  p ns'
   const mayFinalize = 'update apps replicasets finalizers r ns'
@@ -59,7 +61,7 @@ test('EventRateLimit lets a burst through, and then as many a second as it is to
   const context = testContext({}, { configuration: { limits } })
   const plugin = eventRateLimit(context)
   const send = (namespace: string, isDryRun = false) =>
-    verdict(plugin, requestFor('events', { object: { involvedObject: {} }, namespace, isDryRun }))
+    admissionResult(plugin, requestFor('events', { object: { involvedObject: {} }, namespace, isDryRun }))
   const tooMany = '429 Too many requests: limit reached on type Namespace for key a'
   assert.deepEqual([await send('a'), await send('a'), await send('a')], ['allowed', 'allowed', tooMany])
   assert.equal(await send('a', true), 'allowed')
@@ -94,9 +96,9 @@ test('ImagePolicyWebhook asks once about the same images', async () => {
       object: aPod({ containers: [{ name: 'c', image }] }, { annotations: { 'a.image-policy.k8s.io/ticket': '1', other: 'x' } }),
     })
   const good = ask('good')
-  assert.equal(await verdict(plugin, good), 'allowed')
+  assert.equal(await admissionResult(plugin, good), 'allowed')
   assert.deepEqual(good.audit, { 'imagepolicywebhook.image-policy.k8s.io/seen': 'yes' })
-  assert.equal(await verdict(plugin, ask('good')), 'allowed')
+  assert.equal(await admissionResult(plugin, ask('good')), 'allowed')
   assert.equal(asked.length, 1)
   assert.deepEqual(asked[0], {
     path: '/etc/policy',
@@ -108,9 +110,9 @@ test('ImagePolicyWebhook asks once about the same images', async () => {
     status: { allowed: false },
   })
   const refusal = '403 pods "p" is forbidden: image policy webhook backend denied one or more images: it is evil'
-  assert.equal(await verdict(plugin, ask('evil')), refusal)
+  assert.equal(await admissionResult(plugin, ask('evil')), refusal)
   await context.clock.advance(11_000)
-  assert.equal(await verdict(plugin, ask('evil')), refusal)
+  assert.equal(await admissionResult(plugin, ask('evil')), refusal)
   assert.equal(asked.length, 3)
 })
 
@@ -122,7 +124,7 @@ test('ImagePolicyWebhook fails closed, or open where it is told to', async () =>
         throw new Error('no route')
       },
     })
-  assert.equal(await verdict(of(false), requestFor('pods', { object: aPod() })), '403 pods "p" is forbidden: no route')
+  assert.equal(await admissionResult(of(false), requestFor('pods', { object: aPod() })), '403 pods "p" is forbidden: no route')
   const open = requestFor('pods', { object: aPod() })
   const pod = await admit<V1Pod>(of(true), open)
   assert.deepEqual(open.audit, { 'imagepolicywebhook.image-policy.k8s.io/failed-open': 'true' })
@@ -153,7 +155,7 @@ test('PodSecurityPolicy', async (t) => {
   await t.test('refuses everything while there is no policy', async () => {
     const { plugin, request } = ask([], all)
     assert.equal(
-      await verdict(plugin, request),
+      await admissionResult(plugin, request),
       '403 pods "p" is forbidden: PodSecurityPolicy: no providers available to validate pod request',
     )
   })
@@ -178,9 +180,12 @@ test('PodSecurityPolicy', async (t) => {
   })
   await t.test('needs somebody who may use the policy: the user, or the service account', async () => {
     const alone = ask([policy('loose')], [])
-    assert.equal(await verdict(alone.plugin, alone.request), '403 pods "p" is forbidden: PodSecurityPolicy: unable to admit pod: []')
+    assert.equal(
+      await admissionResult(alone.plugin, alone.request),
+      '403 pods "p" is forbidden: PodSecurityPolicy: unable to admit pod: []',
+    )
     const account = ask([policy('loose')], ['system:serviceaccount:ns:sa loose'])
-    assert.equal(await verdict(account.plugin, account.request), 'allowed')
+    assert.equal(await admissionResult(account.plugin, account.request), 'allowed')
   })
   const refusals: [spec: object, pod: object, expected: string][] = [
     [
@@ -238,7 +243,10 @@ test('PodSecurityPolicy', async (t) => {
   for (const [spec, pod, expected] of refusals) {
     await t.test(`refuses ${JSON.stringify(pod)}`, async () => {
       const { plugin, request } = ask([policy('loose', spec)], all, aPod(pod))
-      assert.equal(await verdict(plugin, request), `403 pods "p" is forbidden: PodSecurityPolicy: unable to admit pod: [${expected}]`)
+      assert.equal(
+        await admissionResult(plugin, request),
+        `403 pods "p" is forbidden: PodSecurityPolicy: unable to admit pod: [${expected}]`,
+      )
     })
   }
 })

@@ -4,6 +4,7 @@ import { forbid } from '#apiserver/admission/forbid.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
 import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Times are in seconds, the delay in milliseconds; 0 stands for the default, -1 for none. */
 type Configuration = {
@@ -68,7 +69,7 @@ function reviewSpec(request: AdmissionRequest): object {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.includes('.image-policy.k8s.io/'))
   return {
     containers: containers.map(({ image }) => ({ image })),
-    ...(annotations.length > 0 ? { annotations: Object.fromEntries(annotations) } : {}),
+    ...omitEmpty({ annotations: Object.fromEntries(annotations) }),
     namespace,
   }
 }

@@ -5,7 +5,7 @@ import type { StatusError } from '#api/meta/status-error.ts'
 import { namespaceAutoProvision } from '#apiserver/admission/namespace-auto-provision.ts'
 import { namespaceExists } from '#apiserver/admission/namespace-exists.ts'
 import { namespaceLifecycle } from '#apiserver/admission/namespace-lifecycle.ts'
-import { admit, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, admit, type RequestOptions, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 
 const context = () =>
   testContext({
@@ -46,7 +46,7 @@ const lifecycle: [sentence: string, resource: string, options: RequestOptions, e
 test('NamespaceLifecycle', async (t) => {
   for (const [sentence, resource, options, expected] of lifecycle) {
     await t.test(sentence, async () => {
-      assert.equal(await verdictOf(namespaceLifecycle, context(), resource, options), expected)
+      assert.equal(await admissionResultOf(namespaceLifecycle, context(), resource, options), expected)
     })
   }
 })
@@ -78,9 +78,9 @@ test('after a deletion the store is asked whether the namespace is still active'
 })
 
 test('NamespaceExists refuses even deletions in a namespace that is missing', async () => {
-  assert.equal(await verdictOf(namespaceExists, context(), 'configmaps', { object: configMap }), 'allowed')
+  assert.equal(await admissionResultOf(namespaceExists, context(), 'configmaps', { object: configMap }), 'allowed')
   const missing = { operation: 'DELETE' as const, oldObject: configMap, namespace: 'no' }
-  assert.equal(await verdictOf(namespaceExists, context(), 'configmaps', missing), '404 namespaces "no" not found')
+  assert.equal(await admissionResultOf(namespaceExists, context(), 'configmaps', missing), '404 namespaces "no" not found')
 })
 
 test('NamespaceAutoProvision makes the namespace, except in a dry run', async () => {

@@ -4,6 +4,7 @@ import { AdmissionChain, type AdmissionPlugin } from '#apiserver/admission/admis
 import { readAdmissionConfiguration } from '#apiserver/admission/configuration.ts'
 import { admissionPlugins } from '#apiserver/admission/plugins.ts'
 import { aPod, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
+import { defined } from '#base/defined.ts'
 
 const names = (choice: { enable?: string[]; disable?: string[] }, featureGates = '') =>
   admissionPlugins({ enable: [], disable: [], ...choice }, testContext({}, { featureGates })).map(({ name }) => name)
@@ -44,7 +45,7 @@ test('a plugin is asked about its own resources and operations only', async () =
   const plugin = (name: string, resources: string[] | undefined, operations: AdmissionPlugin['operations']): AdmissionPlugin => ({
     name,
     operations,
-    ...(resources ? { resources } : {}),
+    ...defined({ resources }),
     mutate: () => void asked.push(`${name} mutates`),
     async validate() {
       asked.push(`${name} validates`)

@@ -44,6 +44,7 @@ import { securityContextDeny } from '#apiserver/admission/security-context-deny.
 import { serviceAccount } from '#apiserver/admission/service-account/service-account.ts'
 import { storageObjectInUseProtection } from '#apiserver/admission/storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from '#apiserver/admission/taint-nodes-by-condition.ts'
+import { verticalPodAutoscaler } from '#apiserver/admission/vertical-pod-autoscaler.ts'
 import { mutatingAdmissionWebhook } from '#apiserver/admission/webhooks/mutating-admission-webhook.ts'
 import { validatingAdmissionWebhook } from '#apiserver/admission/webhooks/validating-admission-webhook.ts'
 
@@ -67,6 +68,7 @@ const allPlugins: readonly PluginEntry[] = [
   off('SecurityContextDeny', securityContextDeny),
   off('LimitPodHardAntiAffinityTopology', limitPodHardAntiAffinityTopology),
   off('PodPreset', podPreset),
+  off('VerticalPodAutoscaler', verticalPodAutoscaler),
   on('LimitRanger', limitRanger),
   on('ServiceAccount', serviceAccount),
   off('NodeRestriction', nodeRestriction),

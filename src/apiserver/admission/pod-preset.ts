@@ -82,8 +82,8 @@ function apply(pod: V1Pod, presets: readonly V1alpha1PodPreset[]): void {
   for (const [index, container] of containers.entries()) {
     for (const [field, list] of Object.entries(parts[index] ?? {})) if (list.length > 0) Object.assign(container, { [field]: list })
   }
-  const told = presets.map(({ metadata }) => [`${prefix}/podpreset-${metadata?.name}`, metadata?.resourceVersion ?? ''])
-  pod.metadata.annotations = { ...pod.metadata.annotations, ...Object.fromEntries(told) }
+  const presetAnnotations = presets.map(({ metadata }) => [`${prefix}/podpreset-${metadata?.name}`, metadata?.resourceVersion ?? ''])
+  pod.metadata.annotations = { ...pod.metadata.annotations, ...Object.fromEntries(presetAnnotations) }
 }
 
 const envFromKey = ({ prefix: start = '', configMapRef, secretRef }: V1EnvFromSource): string =>

@@ -3,6 +3,7 @@ import { podQosClass } from '#api/core/v1/resources.ts'
 import type { V1Pod, V1Toleration } from '#api/core/v1/types.gen.ts'
 import { notFound, unknownFailure } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { isFields } from '#api/structural/shape.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { covers, mergeTolerations } from '#apiserver/admission/merge-tolerations.ts'
 import { objectOf } from '#apiserver/admission/object-of.ts'
@@ -60,8 +61,17 @@ function tolerationsIn({ metadata }: KubernetesObject, annotation: string): V1To
   const text = metadata?.annotations?.[annotation]
   if (text === undefined || text === '') return text === undefined ? undefined : []
   try {
-    return JSON.parse(text) as V1Toleration[]
+    const tolerations: unknown = JSON.parse(text)
+    if (!Array.isArray(tolerations) || !tolerations.every(isToleration)) throw new Error(`${text} is not a list of tolerations`)
+    return tolerations
   } catch (error) {
     throw unknownFailure(`annotation ${annotation}: ${errorMessage(error)}`)
   }
+}
+
+/** Annotations are written by anybody who may label a namespace. */
+function isToleration(value: unknown): value is V1Toleration {
+  if (!isFields(value)) return false
+  const { tolerationSeconds: seconds, ...texts } = value
+  return (seconds == null || typeof seconds === 'number') && Object.values(texts).every((text) => typeof text === 'string')
 }

@@ -9,9 +9,9 @@ const copiedLabels = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/reg
 /** Pods learn from their labels in which zone and region they run. Labels of a binding go to its pod. */
 export function podTopologyLabels({ cluster }: AdmissionContext): AdmissionPlugin {
   const copyLabels = (metadata: V1ObjectMeta, nodeName: string | undefined): void => {
-    const node = nodeName ? cluster.get(Node, nodeName) : undefined
+    const labels = nodeName ? cluster.labels(Node, nodeName) : undefined
     for (const key of copiedLabels) {
-      const value = node?.metadata?.labels?.[key]
+      const value = labels?.[key]
       if (value === undefined) continue
       metadata.labels ??= {}
       metadata.labels[key] = value

@@ -1,4 +1,5 @@
 /** Plugins that look at one pod: what they add, and what they refuse. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
@@ -16,7 +17,8 @@ import { priority } from '#apiserver/admission/priority.ts'
 import { Rounds } from '#apiserver/admission/reinvocation.ts'
 import { runtimeClass } from '#apiserver/admission/runtime-class.ts'
 import { securityContextDeny } from '#apiserver/admission/security-context-deny.ts'
-import { admit, aPod, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, admit, aPod, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
+import { defined } from '#base/defined.ts'
 
 type Objects = Record<string, readonly object[]>
 
@@ -24,7 +26,7 @@ const admitted = (make: AdmissionPluginFactory, objects: Objects, pod: object, c
   admit<V1Pod>(make(testContext(objects, { configuration })), requestFor('pods', { object: pod }))
 
 const refused = (make: AdmissionPluginFactory, objects: Objects, pod: object, configuration?: unknown) =>
-  verdictOf(make, testContext(objects, { configuration }), 'pods', { object: pod })
+  admissionResultOf(make, testContext(objects, { configuration }), 'pods', { object: pod })
 
 test('DefaultTolerationSeconds adds what the pod does not tolerate itself', async () => {
   const keysOf = async (tolerations: object[] | undefined) => {
@@ -87,9 +89,9 @@ test('Priority keeps what it computed when an update leaves it out', async () =>
 test('there is one default priority class', async () => {
   const context = testContext({ 'priorityclasses.scheduling.k8s.io': [{ metadata: { name: 'usual' }, value: 5, globalDefault: true }] })
   const of = (name: string, oldObject?: object) =>
-    verdictOf(priority, context, 'priorityclasses.scheduling.k8s.io', {
+    admissionResultOf(priority, context, 'priorityclasses.scheduling.k8s.io', {
       object: { metadata: { name }, value: 1, globalDefault: true },
-      ...(oldObject ? { oldObject } : {}),
+      ...defined({ oldObject }),
     })
   const why = 'PriorityClass usual is already marked as default. Only one default can exist'
   assert.equal(await of('other'), `403 priorityclasses.scheduling.k8s.io "other" is forbidden: ${why}`)
@@ -193,6 +195,13 @@ test('PodTolerationRestriction adds tolerations of the namespace and refuses oth
     await refused(podTolerationRestriction, allowed, aPod({ tolerations: [{ key: 'a', operator: 'Equal', value: 'x' }] })),
     'allowed',
   )
+  for (const text of ['5', '{}', '[5]', '[{"key":5}]', '[{"tolerationSeconds":"x"}]']) {
+    const broken = of({ 'scheduler.alpha.kubernetes.io/defaultTolerations': text })
+    assert.match(
+      await refused(podTolerationRestriction, broken, aPod()),
+      /^500 annotation .*defaultTolerations: .*is not a list of tolerations/,
+    )
+  }
   const conflict = 'pod tolerations (possibly merged with namespace default tolerations) conflict with its'
   const other = aPod({ tolerations: [{ key: 'b', operator: 'Exists' }] })
   assert.equal(await refused(podTolerationRestriction, allowed, other), `500 ${conflict} namespace whitelist`)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { StatusError } from '#api/meta/status-error.ts'
 import { nodeDeclaredFeatureValidator } from '#apiserver/admission/node-declared-feature-validator.ts'
 import { podResizeValidator } from '#apiserver/admission/pod-resize-validator.ts'
-import { admit, aPod, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, admit, aPod, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 
 const pod = (cpu: string, memory: string, generation: number, more: object = {}) =>
   aPod({ nodeName: 'n', containers: [{ name: 'c', resources: { requests: { cpu, memory } } }], ...more }, { generation })
@@ -15,7 +15,7 @@ const nodes = (more: object = {}, labels: object = {}) => ({
 
 test('a pod is not made larger than its node', async () => {
   const resize = (object: object, cluster: Record<string, object[]> = nodes()) =>
-    verdictOf(podResizeValidator, testContext(cluster), 'pods', { object, oldObject: pod('1', '1Mi', 1), subresource: 'resize' })
+    admissionResultOf(podResizeValidator, testContext(cluster), 'pods', { object, oldObject: pod('1', '1Mi', 1), subresource: 'resize' })
   const prefix = '403 pods "p" is forbidden: '
   assert.equal(await resize(pod('2', '1Gi', 2)), 'allowed')
   assert.equal(
@@ -33,7 +33,7 @@ test('a pod is not made larger than its node', async () => {
 
 test('a pod changes only in ways its node knows', async () => {
   const change = (next: object, cluster = nodes()) =>
-    verdictOf(nodeDeclaredFeatureValidator, testContext(cluster), 'pods', {
+    admissionResultOf(nodeDeclaredFeatureValidator, testContext(cluster), 'pods', {
       object: pod('1', '1Mi', 2, next),
       oldObject: pod('1', '1Mi', 1, { initContainers: [{ name: 'i' }] }),
       subresource: 'resize',

@@ -8,7 +8,8 @@ import { denyServiceExternalIPs } from '#apiserver/admission/deny-service-extern
 import { persistentVolumeClaimResize } from '#apiserver/admission/persistent-volume-claim-resize.ts'
 import { storageObjectInUseProtection } from '#apiserver/admission/storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from '#apiserver/admission/taint-nodes-by-condition.ts'
-import { admit, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, admit, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
+import { defined } from '#base/defined.ts'
 
 const marked = (name: string, creationTimestamp: string, annotation: string) => ({
   metadata: { name, creationTimestamp, annotations: { [annotation]: 'true' } },
@@ -56,7 +57,7 @@ test('claims grow only when bound and when their class lets them', async () => {
     status: { phase },
   })
   const of = (object: object, oldObject: object) =>
-    verdictOf(persistentVolumeClaimResize, testContext(storageClasses), 'persistentvolumeclaims', { object, oldObject })
+    admissionResultOf(persistentVolumeClaimResize, testContext(storageClasses), 'persistentvolumeclaims', { object, oldObject })
   const prefix = '403 persistentvolumeclaims "c" is forbidden: '
   const unsupported = 'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize'
   assert.equal(await of(claim('2Gi', 'grows'), claim('1Gi', 'grows')), 'allowed')
@@ -71,8 +72,7 @@ test('claims grow only when bound and when their class lets them', async () => {
 test('storage objects get their finalizer once', async () => {
   const plugin = storageObjectInUseProtection(testContext())
   const of = async (resource: string, finalizers?: string[]) =>
-    (await admit(plugin, requestFor(resource, { object: { metadata: { name: 'x', ...(finalizers ? { finalizers } : {}) } } }))).metadata
-      ?.finalizers
+    (await admit(plugin, requestFor(resource, { object: { metadata: { name: 'x', ...defined({ finalizers }) } } }))).metadata?.finalizers
   assert.deepEqual(await of('persistentvolumes'), ['kubernetes.io/pv-protection'])
   assert.deepEqual(await of('persistentvolumeclaims', ['mine']), ['mine', 'kubernetes.io/pvc-protection'])
   assert.deepEqual(await of('persistentvolumeclaims', ['kubernetes.io/pvc-protection']), ['kubernetes.io/pvc-protection'])
@@ -81,8 +81,8 @@ test('storage objects get their finalizer once', async () => {
 
 test('a new node is tainted until it is ready, and only once', async () => {
   const of = async (spec?: object) =>
-    (await admit<V1Node>(taintNodesByCondition(), requestFor('nodes', { object: { metadata: { name: 'n' }, ...(spec ? { spec } : {}) } })))
-      .spec?.taints
+    (await admit<V1Node>(taintNodesByCondition(), requestFor('nodes', { object: { metadata: { name: 'n' }, ...defined({ spec }) } }))).spec
+      ?.taints
   const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
   assert.deepEqual(await of(), [taint])
   assert.deepEqual(await of({ taints: [{ key: 'a', effect: 'NoExecute' }] }), [{ key: 'a', effect: 'NoExecute' }, taint])
@@ -92,7 +92,7 @@ test('a new node is tainted until it is ready, and only once', async () => {
 test('services get no new external addresses', async () => {
   const service = (externalIPs?: string[]) => ({ metadata: { name: 's' }, spec: externalIPs ? { externalIPs } : {} })
   const of = (object: object, oldObject?: object) =>
-    verdictOf(denyServiceExternalIPs, testContext(), 'services', { object, ...(oldObject ? { oldObject } : {}) })
+    admissionResultOf(denyServiceExternalIPs, testContext(), 'services', { object, ...defined({ oldObject }) })
   const refusal = '403 services "s" is forbidden: Use of external IPs is denied by admission control'
   assert.equal(await of(service()), 'allowed')
   assert.equal(await of(service(['1.1.1.1'])), refusal)

@@ -3,6 +3,7 @@ import { Service } from '#api/core/v1/kinds.gen.ts'
 import { askingRemotes } from '#apiserver/aggregation/ask-remote.ts'
 import { Availability } from '#apiserver/aggregation/availability.ts'
 import { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
+import { isSomebodyElses } from '#apiserver/aggregation/built-in-api-services.ts'
 import { passedOn } from '#apiserver/aggregation/passed-request.ts'
 import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
@@ -35,7 +36,8 @@ export class Aggregator implements Disposable {
   readonly #apis = new RemoteApis()
   readonly #connections: RemoteConnections
   readonly #running = new DisposableStack()
-  #hasService: (service: ServiceReference) => boolean = () => false
+  /** Somebody else serves it. */
+  #isTaken: (service: ServiceReference) => boolean = () => false
 
   constructor(options: AggregatorOptions) {
     const { makeClient, identity, routes, clock, logger } = options
@@ -43,7 +45,7 @@ export class Aggregator implements Disposable {
     this.#connections = this.#running.use(
       new RemoteConnections({
         ...{ makeClient, identity, hostOf: (service) => routes.hostOf(service) },
-        inProcess: ({ name, service }) => (this.#hasService(service) ? undefined : options.inProcess?.get(name)),
+        inProcess: ({ name, service }) => (this.#isTaken(service) ? undefined : options.inProcess?.get(name)),
       }),
     )
     this.#apis.onChange(() => this.#connections.retain(this.#apis.all()))
@@ -55,7 +57,7 @@ export class Aggregator implements Disposable {
   /** Looks after the APIServices of the cluster from now on. */
   follow(cluster: ClusterView): void {
     const { clock, logger, metrics, routes } = this.#options
-    this.#hasService = ({ namespace, name }) => cluster.get(Service, namespace, name) !== undefined
+    this.#isTaken = ({ namespace, name }) => isSomebodyElses(cluster.get(Service, namespace, name))
     const connections = this.#connections
     this.#running.use(
       new Availability({

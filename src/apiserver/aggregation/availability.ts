@@ -6,10 +6,10 @@ import { Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
-import { findCondition, isSameVerdict, transitionTime, withCondition } from '#api/meta/find-condition.ts'
+import { findCondition, isSameCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { AvailabilityMetrics } from '#apiserver/aggregation/availability-metrics.ts'
-import type { RemoteApi } from '#apiserver/aggregation/remote-api.ts'
+import { type RemoteApi, serviceOf } from '#apiserver/aggregation/remote-api.ts'
 import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { backoffMs } from '#base/backoff.ts'
@@ -36,7 +36,7 @@ export type AvailabilityOptions = {
 const recheckMs = 30_000
 const firstRetryMs = 5
 
-type Entry = { timer: Timer | undefined; failures: number; isRunning: boolean; isDirty: boolean }
+type Entry = { what: string; timer: Timer | undefined; failures: number; isRunning: boolean; isDirty: boolean }
 
 export class Availability implements Disposable {
   readonly #options: AvailabilityOptions
@@ -65,7 +65,14 @@ export class Availability implements Disposable {
       return
     }
     this.#follow()
+    // What another API server says of it is no reason to look: where the two disagree they would never stop.
+    const { isAvailable: _, ...rest } = api
+    const what = JSON.stringify(rest)
+    const entry = this.#entries.get(name)
+    if (entry?.what === what) return
     this.#look(name)
+    const begun = this.#entries.get(name)
+    if (begun !== undefined) begun.what = what
   }
 
   /** Services matter once somebody stands behind one. */
@@ -84,7 +91,13 @@ export class Availability implements Disposable {
 
   /** One look at a time for each; what changes meanwhile is looked at afterwards. */
   #look(name: string): void {
-    const entry = this.#entries.getOrInsertComputed(name, () => ({ timer: undefined, failures: 0, isRunning: false, isDirty: false }))
+    const entry = this.#entries.getOrInsertComputed(name, () => ({
+      what: '',
+      timer: undefined,
+      failures: 0,
+      isRunning: false,
+      isDirty: false,
+    }))
     entry.timer?.cancel()
     if (entry.isRunning) {
       entry.isDirty = true
@@ -108,7 +121,7 @@ export class Availability implements Disposable {
     if (api === undefined) return recheckMs
     try {
       const { isPassing = false, ...condition } = await validate(api)
-      if (this.#isStopped || apis.named(name)?.service !== api.service) return firstRetryMs
+      if (this.#isStopped || !isSameService(apis.named(name), api)) return firstRetryMs
       await this.#record(name, condition)
       onValidated(api, condition.status === 'True')
       if (isPassing) return backoffMs(entry.failures++, { firstMs: firstRetryMs, longestMs: recheckMs })
@@ -128,7 +141,7 @@ export class Availability implements Disposable {
     const known = findCondition(object.status?.conditions, 'Available')
     metrics.set(name, evaluation.status === 'True')
     const { status, reason, message } = evaluation
-    if (isSameVerdict(known, evaluation)) return
+    if (isSameCondition(known, evaluation)) return
     const lastTransitionTime = transitionTime(known, status, formatTime(clock.now()))
     const condition: V1APIServiceCondition = { type: 'Available', lastTransitionTime, ...defined({ message, reason }), status }
     const next: V1APIService = deepCopy(object)
@@ -138,3 +151,5 @@ export class Availability implements Disposable {
     if (known?.status !== 'False' && status !== 'True') metrics.becameUnavailable(name, reason ?? '')
   }
 }
+
+const isSameService = (one: RemoteApi | undefined, other: RemoteApi): boolean => one !== undefined && serviceOf(one) === serviceOf(other)

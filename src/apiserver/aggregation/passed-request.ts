@@ -3,17 +3,14 @@ import { StatusError } from '#api/meta/status-error.ts'
 import { discoveryPath, type RemoteApi } from '#apiserver/aggregation/remote-api.ts'
 import { type RemoteConnections, userHeaders } from '#apiserver/aggregation/remote-connections.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import { forward } from '#apiserver/node-connections/forward.ts'
+import { forward, untilAnswered } from '#apiserver/node-connections/forward.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 
 export type PassingServices = { connections: RemoteConnections; clock: Clock; logger: Logger }
 
-/** Resolves when the answer has begun: whoever is answered elsewhere takes no seat here any longer. */
 export function passedOn(context: RequestContext, api: RemoteApi, services: PassingServices): Promise<void> {
-  return new Promise((resolve, reject) => {
-    passOn(context, api, services, resolve).then(resolve, reject)
-  })
+  return untilAnswered((onAnswer) => passOn(context, api, services, onAnswer))
 }
 
 /** Clients ask every server what it serves before they do anything: one that is slow must not make them all slow. */

@@ -3,7 +3,9 @@
 import type { V1APIService } from '#api/apiregistration/v1/types.gen.ts'
 import { isConditionTrue } from '#api/meta/find-condition.ts'
 import type { ServiceReference } from '#apiserver/webhooks/service-routes.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpClientOptions } from '#base/http-client.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type RemoteApi = {
   /** `v1alpha1.wardle.example.com` */
@@ -34,8 +36,8 @@ export function remoteApiOf({ metadata, spec, status }: V1APIService): RemoteApi
     isAvailable: isConditionTrue(status?.conditions, 'Available'),
     connection: {
       serverName: `${name}.${namespace}.svc`,
-      ...(spec?.caBundle ? { ca: Buffer.from(spec.caBundle, 'base64').toString('latin1') } : {}),
-      ...(spec?.insecureSkipTLSVerify ? { insecureSkipVerify: true } : {}),
+      ...defined({ ca: spec?.caBundle ? Buffer.from(spec.caBundle, 'base64').toString('latin1') : undefined }),
+      ...omitEmpty({ insecureSkipVerify: spec?.insecureSkipTLSVerify }),
     },
   }
 }

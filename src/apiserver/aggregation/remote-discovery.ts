@@ -7,13 +7,15 @@ import type { RemoteApis } from '#apiserver/aggregation/remote-apis.ts'
 import type { RemoteVersion, RemoteVersions } from '#apiserver/discovery/discovered-groups.ts'
 import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
-type Heard = { resources: readonly object[]; isCurrent: boolean }
+/** `asked` counts the questions: an answer to an earlier one that comes later says nothing any more. */
+type Heard = { resources: readonly object[]; isCurrent: boolean; asked: number }
 /** What a server that describes everything at once has said: group versions by `group/version`. */
 type Document = { etag: string; versions: ReadonlyMap<string, readonly object[]> }
 
 const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
-const unheard: Heard = { resources: [], isCurrent: false }
+const unheard: Heard = { resources: [], isCurrent: false, asked: 0 }
 
 export class RemoteDiscovery implements RemoteVersions {
   readonly #apis: RemoteApis
@@ -22,6 +24,7 @@ export class RemoteDiscovery implements RemoteVersions {
   readonly #heard = new Map<string, Heard>()
   readonly #documents = new Map<string, Document>()
   #revision = 0
+  #questions = 0
 
   constructor(apis: RemoteApis, ask: AskRemote, logger: Logger) {
     this.#apis = apis
@@ -47,24 +50,25 @@ export class RemoteDiscovery implements RemoteVersions {
 
   /** What it said last is better than nothing while it says nothing. */
   async refresh(api: RemoteApi, isAvailable: boolean): Promise<void> {
+    const asked = ++this.#questions
     if (!isAvailable) {
-      this.#hear(api.name, { resources: this.#heard.get(api.name)?.resources ?? [], isCurrent: false })
+      this.#hear(api.name, { resources: this.#heard.get(api.name)?.resources ?? [], isCurrent: false, asked })
       return
     }
     try {
-      this.#hear(api.name, { resources: await this.#resourcesOf(api), isCurrent: true })
+      this.#hear(api.name, { resources: await this.#resourcesOf(api), isCurrent: true, asked })
     } catch (error) {
       this.#logger.warn('failed to discover resources of APIService', { apiService: api.name, error: (error as Error).message })
-      this.#hear(api.name, { resources: this.#heard.get(api.name)?.resources ?? [], isCurrent: false })
+      this.#hear(api.name, { resources: this.#heard.get(api.name)?.resources ?? [], isCurrent: false, asked })
     }
   }
 
   #hear(name: string, heard: Heard): void {
     if (this.#apis.named(name) === undefined) return
     const known = this.#heard.get(name)
-    if (known?.isCurrent === heard.isCurrent && JSON.stringify(known.resources) === JSON.stringify(heard.resources)) return
+    if (known !== undefined && known.asked > heard.asked) return
     this.#heard.set(name, heard)
-    this.#revision++
+    if (known?.isCurrent !== heard.isCurrent || JSON.stringify(known.resources) !== JSON.stringify(heard.resources)) this.#revision++
   }
 
   async #resourcesOf(api: RemoteApi): Promise<readonly object[]> {
@@ -105,11 +109,9 @@ function withResponseKinds(resource: { responseKind?: unknown; subresources?: un
   return {
     ...resource,
     responseKind: resource.responseKind ?? { group: '', version: '', kind: '' },
-    ...(subresources.length === 0
-      ? {}
-      : {
-          subresources: subresources.map((each) => ({ ...each, responseKind: each.responseKind ?? { group: '', version: '', kind: '' } })),
-        }),
+    ...omitEmpty({
+      subresources: subresources.map((each) => ({ ...each, responseKind: each.responseKind ?? { group: '', version: '', kind: '' } })),
+    }),
   }
 }
 

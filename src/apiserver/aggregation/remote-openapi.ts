@@ -7,8 +7,9 @@ import { swaggerToV3 } from '#apiserver/aggregation/swagger-to-v3.ts'
 import type { RemoteDocuments, SwaggerParts } from '#apiserver/openapi/remote-documents.ts'
 import type { Logger } from '#base/log.ts'
 
-type Index = { etag: string; urls: ReadonlyMap<string, string> }
-type Swagger = { etag: string; hash: string; parts: SwaggerParts; isStale: boolean }
+/** `asOf` is the number of the word that something may have changed before which it was not asked for yet. */
+type Index = { etag: string; urls: ReadonlyMap<string, string>; asOf: number }
+type Swagger = { etag: string; hash: string; parts: SwaggerParts; asOf: number }
 
 export class RemoteOpenApi implements RemoteDocuments {
   readonly #apis: RemoteApis
@@ -17,6 +18,9 @@ export class RemoteOpenApi implements RemoteDocuments {
   /** By service, since one often serves several versions. */
   readonly #indexes = new Map<string, Index>()
   readonly #swaggers = new Map<string, Swagger>()
+  /** How often something was said to have changed: what was asked for before the last time is stale, though it is answered after it. */
+  readonly #changes = new Map<string, number>()
+  #lastChange = 0
 
   constructor(apis: RemoteApis, ask: AskRemote, logger: Logger) {
     this.#apis = apis
@@ -24,27 +28,30 @@ export class RemoteOpenApi implements RemoteDocuments {
     this.#logger = logger
     apis.onChange(() => {
       const used = new Set([...apis.all()].map(serviceOf))
-      for (const known of [this.#indexes, this.#swaggers]) for (const key of known.keys()) if (!used.has(key)) known.delete(key)
+      for (const known of [this.#indexes, this.#swaggers, this.#changes])
+        for (const key of known.keys()) if (!used.has(key)) known.delete(key)
     })
   }
 
   /** Looks for documents of version 3; those of version 2 are asked for when somebody needs them, or when there are no others. */
   async refresh(api: RemoteApi, isAvailable: boolean): Promise<void> {
     const key = serviceOf(api)
-    const swagger = this.#swaggers.get(key)
-    if (swagger !== undefined) swagger.isStale = true
+    const asOf = ++this.#lastChange
+    this.#changes.set(key, asOf)
     if (!isAvailable) return
     const known = this.#indexes.get(key)
     try {
       const answer = await this.#ask(api, { target: '/openapi/v3', accept: 'application/json', etag: known?.etag ?? '' })
-      if (answer.status === 200) this.#indexes.set(key, { etag: answer.etag, urls: urlsIn(JSON.parse(answer.text)) })
+      // An answer that was overtaken tells of less than the one that is known.
+      if ((this.#indexes.get(key)?.asOf ?? 0) > asOf || !this.#changes.has(key)) return
+      if (answer.status === 200) this.#indexes.set(key, { etag: answer.etag, urls: urlsIn(JSON.parse(answer.text)), asOf })
       else if (answer.status !== 304) {
         this.#indexes.delete(key)
         await this.#swaggerOf(key, [api])
       }
     } catch (error) {
       this.#logger.debug('failed to download OpenAPI documents of APIService', { apiService: api.name, error: (error as Error).message })
-      this.#indexes.delete(key)
+      if ((this.#indexes.get(key)?.asOf ?? 0) <= asOf) this.#indexes.delete(key)
     }
   }
 
@@ -84,16 +91,16 @@ export class RemoteOpenApi implements RemoteDocuments {
 
   async #swaggerOf(key: string, [api]: readonly RemoteApi[]): Promise<Swagger | undefined> {
     const known = this.#swaggers.get(key)
-    if (api === undefined || (known !== undefined && !known.isStale)) return known
+    const asOf = this.#changes.get(key) ?? 0
+    if (api === undefined || (known !== undefined && known.asOf >= asOf)) return known
     try {
       const answer = await this.#ask(api, { target: '/openapi/v2', accept: 'application/json', etag: known?.etag ?? '' })
-      if (answer.status === 304 && known !== undefined) {
-        known.isStale = false
-        return known
-      }
-      if (answer.status !== 200) return undefined
-      const hash = createHash('sha512').update(answer.text).digest('hex')
-      const swagger = { etag: answer.etag, hash, parts: partsIn(JSON.parse(answer.text)), isStale: false }
+      const isSame = answer.status === 304 && known !== undefined
+      if (answer.status !== 200 && !isSame) return undefined
+      const hash = isSame ? known.hash : createHash('sha512').update(answer.text).digest('hex')
+      const swagger = isSame ? { ...known, asOf } : { etag: answer.etag, hash, parts: partsIn(JSON.parse(answer.text)), asOf }
+      const newest = this.#swaggers.get(key)
+      if (newest !== undefined && newest.asOf > asOf) return newest
       this.#swaggers.set(key, swagger)
       return swagger
     } catch (error) {

@@ -2,6 +2,7 @@
 
 import type { SwaggerParts } from '#apiserver/openapi/remote-documents.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -40,8 +41,8 @@ function operation(given: Fields, common: readonly Fields[], shared: SwaggerPart
   const others = all.filter((each) => each['in'] !== 'body')
   return {
     ...rest,
-    ...(others.length === 0 ? {} : { parameters: others.map(parameter) }),
-    ...(body === undefined ? {} : { requestBody: { ...described(body), content: content(consumes, body['schema']) } }),
+    ...omitEmpty({ parameters: others.map(parameter) }),
+    ...defined({ requestBody: body === undefined ? undefined : { ...described(body), content: content(consumes, body['schema']) } }),
     responses: mapped(isFields(responses) ? responses : {}, (response) => {
       if (!isFields(response)) return response
       const { schema, ...said } = response
@@ -51,8 +52,7 @@ function operation(given: Fields, common: readonly Fields[], shared: SwaggerPart
 }
 
 const described = ({ description, required }: Fields): Fields => ({
-  ...defined({ description }),
-  ...defined({ required }),
+  ...defined({ description, required }),
 })
 
 function parameter(given: Fields): Fields {

@@ -1,8 +1,10 @@
 /** Which requests are put on record, and how much of them. */
+
 import type { V1GroupResources, V1PolicyRule } from '#api/audit/v1/types.gen.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
+import { defined } from '#base/defined.ts'
 
 const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
 export type AuditLevel = (typeof auditLevels)[number]
@@ -102,7 +104,7 @@ function readRule(document: ConfigDocument, value: unknown, at: string): V1Polic
     namespaces,
     nonResourceURLs,
     omitStages: stages(document, rule['omitStages'], `${at}.omitStages`),
-    ...(typeof omitManagedFields === 'boolean' ? { omitManagedFields } : {}),
+    ...defined({ omitManagedFields: typeof omitManagedFields === 'boolean' ? omitManagedFields : undefined }),
   }
 }
 

@@ -149,9 +149,10 @@ function eventOf({ context, decision, auditId, receivedMicros }: AuditedRequestO
     verb: info.verb,
     user: shownUser(user),
     sourceIPs: sourceIps(context),
-    ...(userAgent === ''
-      ? {}
-      : { userAgent: userAgent.length > userAgentLimit ? `${userAgent.slice(0, userAgentLimit)}...TRUNCATED` : userAgent }),
+    ...defined({
+      userAgent:
+        userAgent === '' ? undefined : userAgent.length > userAgentLimit ? `${userAgent.slice(0, userAgentLimit)}...TRUNCATED` : userAgent,
+    }),
     ...defined({ objectRef }),
     requestReceivedTimestamp: microTime(receivedMicros),
   }
@@ -180,9 +181,7 @@ function nameObject({ objectRef }: V1Event, object: Record<string, unknown>, ver
 function shownUser({ name, uid, groups, extra }: UserInfo): V1Event['user'] {
   return {
     username: name,
-    ...omitEmpty({ uid }),
-    ...(groups.length === 0 ? {} : { groups: [...groups] }),
-    ...(Object.keys(extra).length === 0 ? {} : { extra: extra as Record<string, string[]> }),
+    ...omitEmpty({ uid, groups: [...groups], extra: extra as Record<string, string[]> }),
   }
 }
 
@@ -210,8 +209,7 @@ function failureOf(body: Uint8Array | string | undefined, contentType: string, c
   const { status, message, reason, details } = object as V1Status
   return {
     metadata: {},
-    ...defined({ status, message, reason }),
-    ...(details === undefined || details === null ? {} : { details }),
+    ...defined({ status, message, reason, details: details ?? undefined }),
     code,
   }
 }

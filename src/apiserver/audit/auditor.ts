@@ -31,15 +31,20 @@ export class Auditor {
 
   /** Undefined where the policy does not care for the request. */
   begin(context: RequestContext, auditId: string, receivedMicros: number): AuditedRequest | undefined {
-    const { policy, backends, clock } = this.#options
+    const { policy, clock } = this.#options
     const decision = policy.decide(context.info, context.user)
     this.#countLevel(decision.level)
     if (decision.level === 'None') return undefined
     const emit = (event: V1Event) => {
       this.#countEvent()
-      for (const backend of backends) backend.process(event)
+      this.keep(event)
     }
     return new AuditedRequest({ context, decision, auditId, clock, receivedMicros, emit })
+  }
+
+  /** For events that were made by another server of this process, too. */
+  keep(event: V1Event): void {
+    for (const backend of this.#options.backends) backend.process(event)
   }
 
   async close(): Promise<void> {

@@ -48,6 +48,13 @@ test('events are lines of a file, in their order', async () => {
   })
 })
 
+test('integers of 64 bits are written as they are', () =>
+  withLog({ maxSizeBytes: 0, maxBackups: 0, maxAgeMs: 0 }, async (log, _clock, directory) => {
+    log.process({ ...event('1'), requestObject: { size: 9_007_199_254_740_993n } as never })
+    await log.close()
+    assert.match(await nodeFiles.readText(join(directory, 'audit.log')), /"requestObject":\{"size":9007199254740993\}/)
+  }))
+
 test('a file that would grow past the limit is put aside, and old ones go', async () => {
   await withLog({ maxSizeBytes: 3 * lineBytes, maxBackups: 2, maxAgeMs: 0 }, async (log, clock, directory) => {
     for (const id of '0123456789') {

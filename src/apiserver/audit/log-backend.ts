@@ -1,6 +1,8 @@
 /** Audit events as lines of JSON in a file, which is put aside when it has grown large. */
+
 import { basename, dirname, extname, join } from 'node:path'
 import type { V1Event } from '#api/audit/v1/types.gen.ts'
+import { jsonText } from '#api/codec/json-text.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files, OpenFile } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
@@ -41,7 +43,7 @@ export class LogBackend implements AuditBackend {
       this.#options.onError()
       return
     }
-    this.#backlog.push(`${JSON.stringify(event)}\n`)
+    this.#backlog.push(`${jsonText(event)}\n`)
     this.#writing ??= this.#drain()
   }
 
@@ -62,6 +64,7 @@ export class LogBackend implements AuditBackend {
     } catch (error) {
       this.#options.onError()
       this.#options.logger.error('failed to write audit events to log', { path: this.#options.path, error: String(error) })
+      // What was written is lost already, and said so above.
       await this.#file?.close().catch(() => undefined)
       this.#file = undefined
     } finally {

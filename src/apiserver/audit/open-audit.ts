@@ -1,4 +1,5 @@
 /** Auditing as the command line asks for it. */
+import { jsonText } from '#api/codec/json-text.ts'
 import { readWebhookKubeconfig } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
@@ -29,12 +30,13 @@ export type AuditSeams = {
   http(options: HttpClientOptions): HttpClient
 }
 
-/** Undefined where nobody would keep the events. */
-export async function openAudit(settings: AuditSettings, seams: AuditSeams): Promise<Auditor | undefined> {
+/** Undefined where nobody would keep the events. Backends that are given take the place of those in the settings. */
+export async function openAudit(settings: AuditSettings, seams: AuditSeams, given?: readonly AuditBackend[]): Promise<Auditor | undefined> {
   const { files, clock, logger, metrics } = seams
   if (settings.auditPolicyFile === '')
     throw new Error('--audit-policy-file: there is a place for the audit log, but no policy that says what to put there')
   const policy = await AuditPolicy.read(await files.readText(settings.auditPolicyFile), settings.auditPolicyFile)
+  if (given !== undefined) return new Auditor({ policy, backends: given, clock, metrics })
   const errors = metrics.counter('apiserver_audit_error_total', 'Audit events that were lost.')
   const backends: AuditBackend[] = []
   if (settings.auditLogPath !== '') {
@@ -59,7 +61,7 @@ export async function openAudit(settings: AuditSettings, seams: AuditSeams): Pro
         url,
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(list),
+        body: jsonText(list),
       })
       const text = await response.text()
       if (response.status < 200 || response.status > 299) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`)

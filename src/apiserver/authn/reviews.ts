@@ -33,8 +33,11 @@ export async function reviewToken(
 export function userInfo({ name, uid = '', groups, extra }: UserInfo): V1UserInfo {
   const entries = Object.entries(extra)
   return {
-    ...omitEmpty({ username: name, uid }),
-    ...(groups.length === 0 ? {} : { groups: [...groups] }),
-    ...(entries.length === 0 ? {} : { extra: Object.fromEntries(entries.map(([key, values]) => [key, [...values]])) }),
+    ...omitEmpty({
+      username: name,
+      uid,
+      groups: [...groups],
+      extra: Object.fromEntries(entries.map(([key, values]) => [key, [...values]])),
+    }),
   }
 }

@@ -201,7 +201,8 @@ test('over a real connection the chain that the client sends is followed, and a 
   for (const one of [jane, mallory]) {
     const socket = connect({
       port,
-      host: 'localhost',
+      host: '127.0.0.1',
+      servername: 'localhost',
       ca: encodePem('CERTIFICATE', root.certificate.raw),
       cert: encodePem('CERTIFICATE', one.der) + encodePem('CERTIFICATE', middle.certificate.raw),
       key: one.privateKey.export({ format: 'pem', type: 'pkcs8' }),

@@ -5,7 +5,7 @@ import { errorMessage } from '#base/error-message.ts'
 import { certificateIdentifier, type TrustedCertificate, trustedClientCertificate } from '#wire/x509/client-certificate.ts'
 import { attributeTypes } from '#wire/x509/distinguished-name.ts'
 
-/** The authorities to believe. A changed set is another array: verdicts are remembered for the array they were made with. */
+/** The authorities to believe. A changed set is another array: results are remembered for the array they were made with. */
 export type TrustAnchors = () => readonly X509Certificate[]
 
 type Remembered = {

@@ -23,9 +23,7 @@ export async function reviewAccess(
   if (error !== undefined) problems.unshift(error)
   return {
     allowed: decision === 'allow',
-    ...(decision === 'deny' ? { denied: true } : {}),
-    ...omitEmpty({ reason }),
-    ...(problems.length === 0 ? {} : { evaluationError: problems.join('; ') }),
+    ...omitEmpty({ denied: decision === 'deny', reason, evaluationError: problems.join('; ') }),
   }
 }
 
@@ -36,9 +34,7 @@ export function reviewRules(user: UserInfo, namespace: string, authorizer: Autho
   return {
     resourceRules: rules.resourceRules.map(({ verbs, apiGroups, resources, resourceNames = [] }) => ({
       verbs: [...verbs],
-      ...(apiGroups.length === 0 ? {} : { apiGroups: [...apiGroups] }),
-      ...(resources.length === 0 ? {} : { resources: [...resources] }),
-      ...(resourceNames.length === 0 ? {} : { resourceNames: [...resourceNames] }),
+      ...omitEmpty({ apiGroups: [...apiGroups], resources: [...resources], resourceNames: [...resourceNames] }),
     })),
     nonResourceRules: rules.nonResourceRules.map(({ verbs, nonResourceURLs }) => ({
       verbs: [...verbs],

@@ -26,7 +26,7 @@ export type LabelRequirement = {
 
 export type Decision = 'allow' | 'deny' | 'noOpinion'
 
-export type Verdict = {
+export type AuthorizationResult = {
   readonly decision: Decision
   /** Shown to the client after the sentence of denial, and in a SubjectAccessReview. */
   readonly reason: string
@@ -36,7 +36,7 @@ export type Verdict = {
 
 /** Answers without a promise unless something outside the process has to be asked. */
 export type Authorizer = {
-  authorize(attributes: Attributes): Verdict | Promise<Verdict>
+  authorize(attributes: Attributes): AuthorizationResult | Promise<AuthorizationResult>
   /** What the user may do in the namespace, as far as this authorizer can enumerate it. */
   rulesFor?(user: UserInfo, namespace: string): UserRules
 }
@@ -58,5 +58,5 @@ export type ResourceRule = {
 
 export type NonResourceRule = { readonly verbs: readonly string[]; readonly nonResourceURLs: readonly string[] }
 
-export const allowed: Verdict = Object.freeze({ decision: 'allow', reason: '' })
-export const noOpinion: Verdict = Object.freeze({ decision: 'noOpinion', reason: '' })
+export const allowed: AuthorizationResult = Object.freeze({ decision: 'allow', reason: '' })
+export const noOpinion: AuthorizationResult = Object.freeze({ decision: 'noOpinion', reason: '' })

@@ -9,7 +9,7 @@ import {
   parseAuthorizationConfiguration,
   type WebhookConfiguration,
 } from '#apiserver/authz/authorization-configuration.ts'
-import { type Attributes, type Authorizer, allowed, noOpinion, type Verdict } from '#apiserver/authz/authorizer.ts'
+import { type Attributes, type AuthorizationResult, type Authorizer, allowed, noOpinion } from '#apiserver/authz/authorizer.ts'
 import { alwaysAllow, alwaysDeny, authorizerChain, privilegedGroup } from '#apiserver/authz/chain.ts'
 import { forbidden } from '#apiserver/authz/forbidden.ts'
 import { webhookAuthorizer } from '#apiserver/authz/webhook/webhook-authorizer.ts'
@@ -32,11 +32,11 @@ const pods: Attributes = {
   isResourceRequest: true,
 }
 const path: Attributes = { ...pods, isResourceRequest: false, verb: 'get', path: '/healthz', resource: '', namespace: '' }
-const saying = (verdict: Verdict): Authorizer => ({ authorize: () => verdict })
-const slow = (verdict: Verdict): Authorizer => ({ authorize: async () => verdict })
-const no = (reason: string): Verdict => ({ decision: 'noOpinion', reason })
+const saying = (result: AuthorizationResult): Authorizer => ({ authorize: () => result })
+const slow = (result: AuthorizationResult): Authorizer => ({ authorize: async () => result })
+const no = (reason: string): AuthorizationResult => ({ decision: 'noOpinion', reason })
 
-const chains: [string, Authorizer[], Verdict][] = [
+const chains: [string, Authorizer[], AuthorizationResult][] = [
   ['the first who decides', [saying(noOpinion), saying(allowed), saying({ decision: 'deny', reason: 'x' })], allowed],
   ['a refusal before a permission', [saying({ decision: 'deny', reason: 'x' }), saying(allowed)], { decision: 'deny', reason: 'x' }],
   ['nobody', [saying(noOpinion), slow(noOpinion)], noOpinion],
@@ -67,8 +67,8 @@ test('a chain waits for nobody who answers at once', () => {
 
 test('the privileged group is asked nothing', () => {
   const chain = authorizerChain([privilegedGroup('system:masters'), alwaysDeny])
-  assert.equal((chain.authorize({ ...pods, user: { ...jane, groups: ['system:masters'] } }) as Verdict).decision, 'allow')
-  assert.equal((chain.authorize(pods) as Verdict).decision, 'noOpinion')
+  assert.equal((chain.authorize({ ...pods, user: { ...jane, groups: ['system:masters'] } }) as AuthorizationResult).decision, 'allow')
+  assert.equal((chain.authorize(pods) as AuthorizationResult).decision, 'noOpinion')
 })
 
 const denials: [Partial<Attributes>, string, string, object][] = [
@@ -249,7 +249,7 @@ test('a webhook gets the whole question, and its answer counts', async (t) => {
   assert.deepEqual(specs[1]?.['nonResourceAttributes'], { path: '/healthz', verb: 'get' })
 })
 
-const answers: [string, Answer, Verdict][] = [
+const answers: [string, Answer, AuthorizationResult][] = [
   ['no opinion', { status: { allowed: false, reason: 'r' } }, no('r')],
   ['a refusal', { status: { allowed: false, denied: true, reason: 'r' } }, { decision: 'deny', reason: 'r' }],
   [
@@ -268,9 +268,9 @@ for (const [what, answer, expected] of answers) {
 test('a webhook that fails decides as configured, and is asked again the next time', async (t) => {
   for (const onError of ['deny', 'noOpinion'] as const) {
     const { authorizer, specs } = await webhook(t, () => ({ code: 403 }), onError)
-    const verdict = await authorizer.authorize(pods)
-    assert.equal(verdict.decision, onError)
-    assert.match(verdict.error ?? '', /answered 403/)
+    const result = await authorizer.authorize(pods)
+    assert.equal(result.decision, onError)
+    assert.match(result.error ?? '', /answered 403/)
     await authorizer.authorize(pods)
     assert.equal(specs.length, 2)
   }
@@ -295,10 +295,10 @@ test('answers are remembered, permissions longer than refusals, and monstrous qu
 test('an access review is answered with the verdict', async () => {
   const resourceAttributes = { verb: 'get', resource: 'pods', namespace: 'default' }
   const asked: Attributes[] = []
-  const listening = (verdict: Verdict): Authorizer => ({
+  const listening = (result: AuthorizationResult): Authorizer => ({
     authorize(attributes) {
       asked.push(attributes)
-      return verdict
+      return result
     },
   })
   assert.deepEqual(await reviewAccess({ user: 'jane', groups: ['g'], resourceAttributes }, listening(noOpinion)), { allowed: false })
@@ -377,8 +377,8 @@ test('a webhook with conditions is asked only where they hold', async (t) => {
     const text = hook(`    matchConditionSubjectAccessReviewVersion: v1\n    matchConditions:\n${lines}`)
     const { authorizers } = await parseAuthorizationConfiguration(file(text), 'f')
     const { authorizer, specs } = await webhook(t, () => ({ status: { allowed: true } }), onError, authorizers[0]?.webhook?.conditions)
-    const verdict = await authorizer.authorize({ ...pods, user: { name: 'jane', groups: ['devs'], extra: {} } })
-    return { ...verdict, isAsked: specs.length > 0 }
+    const result = await authorizer.authorize({ ...pods, user: { name: 'jane', groups: ['devs'], extra: {} } })
+    return { ...result, isAsked: specs.length > 0 }
   }
   const yes = "request.resourceAttributes.resource == 'pods' && request.resourceAttributes.subresource == ''"
   const no = "'admins' in request.groups"

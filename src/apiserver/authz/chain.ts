@@ -1,13 +1,13 @@
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import {
   type Attributes,
+  type AuthorizationResult,
   type Authorizer,
   allowed,
   type NonResourceRule,
   noOpinion,
   type ResourceRule,
   type UserRules,
-  type Verdict,
 } from '#apiserver/authz/authorizer.ts'
 import { append } from '#base/append.ts'
 
@@ -48,24 +48,24 @@ function askFrom(
   attributes: Attributes,
   reasons: string[],
   errors: string[],
-): Verdict | Promise<Verdict> {
+): AuthorizationResult | Promise<AuthorizationResult> {
   for (let index = from; index < members.length; index++) {
-    const verdict = members[index]?.authorize(attributes) ?? noOpinion
-    if (verdict instanceof Promise) {
-      return verdict.then((settled) => {
+    const result = members[index]?.authorize(attributes) ?? noOpinion
+    if (result instanceof Promise) {
+      return result.then((settled) => {
         if (settled.decision !== 'noOpinion') return settled
         remember(settled, reasons, errors)
         return askFrom(members, index + 1, attributes, reasons, errors)
       })
     }
-    if (verdict.decision !== 'noOpinion') return verdict
-    if (verdict !== noOpinion) remember(verdict, reasons, errors)
+    if (result.decision !== 'noOpinion') return result
+    if (result !== noOpinion) remember(result, reasons, errors)
   }
   if (reasons.length === 0 && errors.length === 0) return noOpinion
   return { decision: 'noOpinion', reason: reasons.join('\n'), error: errors.length === 0 ? undefined : joined(errors) }
 }
 
-function remember({ reason, error }: Verdict, reasons: string[], errors: string[]): void {
+function remember({ reason, error }: AuthorizationResult, reasons: string[], errors: string[]): void {
   if (reason !== '') reasons.push(reason)
   if (error !== undefined) errors.push(error)
 }

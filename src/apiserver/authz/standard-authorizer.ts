@@ -1,5 +1,5 @@
 /** The authorizers of a server, fed from its own objects, in the order its flags give. */
-import { PersistentVolume, Pod } from '#api/core/v1/kinds.gen.ts'
+import { Node, PersistentVolume, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '#api/rbac/v1/kinds.gen.ts'
@@ -117,6 +117,11 @@ function follow(cluster: ClusterView, rbac: RbacAuthorizer, graph: NodeGraph): D
     ResourceSlice,
     ({ metadata, spec }) => graph.upsertOfNode('resourceSlice', '', metadata?.name ?? '', spec.nodeName ?? ''),
     ({ metadata }) => graph.removeOfNode('resourceSlice', '', metadata?.name ?? ''),
+  )
+  feed(
+    Node,
+    ({ metadata, spec }) => graph.setConfigMapOfNode(metadata?.name ?? '', spec?.configSource?.configMap),
+    ({ metadata }) => graph.setConfigMapOfNode(metadata?.name ?? '', undefined),
   )
   return following
 }

@@ -69,6 +69,7 @@ function mergedList(existing: string | undefined, wanted: string): string {
     const all = [...new Set([...known, ...(JSON.parse(wanted) as string[])])]
     return all.length === known.length ? (existing ?? wanted) : JSON.stringify(all)
   } catch {
+    // What somebody else has spoilt is written anew.
     return wanted
   }
 }

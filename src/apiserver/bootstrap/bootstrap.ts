@@ -1,8 +1,9 @@
 /** Puts what a cluster needs into the store, and keeps it there. */
 
 import type { FrontProxy } from '#apiserver/access/front-proxy.ts'
-import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
-import { gatedRbacObjects } from '#apiserver/authz/rbac/gated-roles.ts'
+import { addonsRbacObjects } from '#apiserver/authz/rbac/addons-roles.ts'
+import { rbacObjects } from '#apiserver/authz/rbac/gated-roles.ts'
+import { ownRbacObjects } from '#apiserver/authz/rbac/own-roles.ts'
 import type { ClusterRole } from '#apiserver/authz/rbac/rbac-objects.ts'
 import { aggregateClusterRoles } from '#apiserver/bootstrap/aggregate-cluster-roles.ts'
 import { ensureAuthenticationConfig } from '#apiserver/bootstrap/authentication-config.ts'
@@ -38,6 +39,10 @@ export type BootstrapOptions = BootstrapFacts &
     frontProxy: FrontProxy
     /** Of this machine; absent: this server does not say that it is there. */
     hostName?: string | undefined
+    /** By which other API servers reach this one, `host:port`, where it is not the advertised address. */
+    peerAddress?: string | undefined
+    /** Called with all that share the store, whenever that changes. */
+    onAddresses?(addresses: readonly ServerAddress[]): void
   }
 
 const retryServiceMs = 10_000
@@ -48,7 +53,7 @@ export async function bootstrap(server: ApiServer, options: BootstrapOptions): P
   await createAll(namespaceEntries())
   server.boot.done('namespaces')
   await Promise.all([
-    inParallel(options, [...defaultRbacObjects(), ...gatedRbacObjects(options.isEnabled)], ({ kind, object }) =>
+    inParallel(options, [...rbacObjects(options.isEnabled), ...ownRbacObjects(), ...addonsRbacObjects()], ({ kind, object }) =>
       reconcileRbac(server, kind, object as unknown as ClusterRole),
     ),
     createAll([...bootstrapEntries(options), tokenTracking(options.clock.now()), ...defaultFlowControl()]),
@@ -95,10 +100,13 @@ async function makeService(server: ApiServer, options: BootstrapOptions): Promis
 }
 
 async function publishAddress(server: ApiServer, options: BootstrapOptions, background: AsyncDisposableStack): Promise<void> {
-  const { advertiseAddress: address, securePort: port, store, clock, logger } = options
-  const publish = (addresses: readonly ServerAddress[]) =>
-    inParallel(options, kubernetesEndpoints(addresses), (entry) => replaceIfDifferent(server, entry))
-  if (options.sharesStore) background.use(await shareAddress({ store, clock, logger, address, port, publish }))
+  const { advertiseAddress: address, securePort: port, peerAddress: peer, store, clock, logger } = options
+  const publish = (addresses: readonly ServerAddress[]) => {
+    options.onAddresses?.(addresses)
+    return inParallel(options, kubernetesEndpoints(addresses), (entry) => replaceIfDifferent(server, entry))
+  }
+  const { leaving } = server
+  if (options.sharesStore) background.use(await shareAddress({ store, clock, logger, address, port, peer, leaving, publish }))
   else await publish([{ address, port }])
 }
 

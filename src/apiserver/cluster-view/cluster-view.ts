@@ -17,6 +17,13 @@ export class ClusterView {
     return this.dynamic.get(group, plural, ...namespaceAndName(place)) as T | undefined
   }
 
+  /** Undefined where there is no such object. */
+  labels<T extends KubernetesObject>(kind: ClusterKind<T>, name: string): Readonly<Record<string, string>> | undefined {
+    if (this.dynamic.labels !== undefined) return this.dynamic.labels(kind.group, kind.plural, '', name)
+    const object = this.get(kind, name)
+    return object && (object.metadata?.labels ?? {})
+  }
+
   list<T extends KubernetesObject>({ group, plural }: Kind<T>, namespace?: string): T[] {
     return this.dynamic.list(group, plural, namespace) as T[]
   }

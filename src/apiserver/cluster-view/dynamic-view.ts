@@ -8,6 +8,8 @@ export type Following = Disposable & { readonly caughtUp?: Promise<void> | undef
 export type DynamicView = {
   get(group: string, resource: string, namespace: string, name: string): KubernetesObject | undefined
   list(group: string, resource: string, namespace?: string): KubernetesObject[]
+  /** As `get` would tell, for those who ask at every write and need no more of the object; absent where that costs the same. */
+  labels?(group: string, resource: string, namespace: string, name: string): Readonly<Record<string, string>> | undefined
   getFresh(group: string, resource: string, namespace: string, name: string): Promise<KubernetesObject | undefined>
   /** Writes as the server itself, which owns what it changes. */
   replace(group: string, resource: string, object: KubernetesObject): Promise<KubernetesObject>

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import { jsonText } from '#api/codec/json-text.ts'
+import { parseJson } from '#api/codec/parse-json.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { seededRandom } from '#base/random.ts'
 import { conversionOf } from './conversion-webhook.ts'
@@ -21,9 +23,9 @@ function converting(answer: Answer, versions = ['v1']) {
   const webhook = { clientConfig: { url: 'https://example.com/convert' }, conversionReviewVersions: versions }
   const definition = { spec: { conversion: { strategy: 'Webhook', webhook } } } as unknown as V1CustomResourceDefinition
   const post = async (_: unknown, { body }: { body: string }) => {
-    const review = JSON.parse(body) as Review
+    const review = parseJson(body) as Review
     calls.push(review)
-    return JSON.stringify(answer(review))
+    return jsonText(answer(review))
   }
   const convert = conversionOf(definition, { webhooks: { post }, random: seededRandom(1) }) ?? assert.fail('there is a webhook')
   return { calls, convert: (objects: KubernetesObject[]) => convert(objects, to) }
@@ -50,6 +52,12 @@ test('a thousand objects are one call', async () => {
   assert.equal(calls[0]?.apiVersion, 'apiextensions.k8s.io/v1')
 })
 
+test('integers of 64 bits are the same afterwards', async () => {
+  const { convert } = converting(success())
+  const [converted] = await convert(widgets(1).map((widget) => ({ ...widget, spec: { size: 9_007_199_254_740_993n } })))
+  assert.deepEqual((converted as { spec?: unknown }).spec, { size: 9_007_199_254_740_993n })
+})
+
 test('a conversion may change labels and annotations, and no other metadata', async () => {
   const { convert } = converting(
     success((object) => ({ ...object, metadata: { ...object.metadata, labels: { c: 'd' }, generation: 99, ownerReferences: [] } })),
@@ -62,6 +70,15 @@ test('a webhook that does not do its work is told of in words that say why', asy
   const head = 'conversion webhook for example.com/v1, Kind=Widget '
   const cases: [Answer, string][] = [
     [() => ({}), 'failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind='],
+    [() => null as never, 'failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind='],
+    [
+      ({ kind, apiVersion, request: { uid } }) => ({
+        kind,
+        apiVersion,
+        response: { uid, result: { status: 'Success' }, convertedObjects: 'none' },
+      }),
+      'failed: response.convertedObjects is no list but string',
+    ],
     [({ kind, apiVersion }) => ({ kind, apiVersion }), 'failed: no response provided'],
     [({ kind, apiVersion }) => ({ kind, apiVersion, response: { uid: 'other' } }), 'failed: expected response.uid='],
     [

@@ -1,5 +1,8 @@
 /** Asks a definition's webhook for objects in another version: one call, however many objects. */
+
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
+import { jsonText } from '#api/codec/json-text.ts'
+import { parseJson } from '#api/codec/parse-json.ts'
 import type { ConvertObjects } from '#api/custom-kinds/untyped-kind.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check, quoted } from '#api/meta/check.ts'
@@ -38,7 +41,7 @@ export function conversionOf({ spec }: V1CustomResourceDefinition, { webhooks, r
     const desired = apiVersionOf(to)
     const uid = random.uuid()
     const apiVersion = `apiextensions.k8s.io/${version}`
-    const body = JSON.stringify({ kind: 'ConversionReview', apiVersion, request: { uid, desiredAPIVersion: desired, objects } })
+    const body = jsonText({ kind: 'ConversionReview', apiVersion, request: { uid, desiredAPIVersion: desired, objects } })
     const fail = (why: string) => unknownFailure(`conversion webhook for ${subject} ${why}`)
     const answer = await webhooks
       .post(clientConfig, { body, timeoutMs, answerLimitBytes, query: 'timeout=30s' })
@@ -63,12 +66,13 @@ export function conversionOf({ spec }: V1CustomResourceDefinition, { webhooks, r
 function convertedObjects(answer: string, uid: string | undefined, apiVersion: string): unknown[] | string {
   let review: Review
   try {
-    review = JSON.parse(answer) as Review
+    const said: unknown = parseJson(answer)
+    review = isFields(said) ? said : {}
   } catch (error) {
     return (error as Error).message
   }
-  if (uid !== undefined && (review?.kind !== 'ConversionReview' || review.apiVersion !== apiVersion)) {
-    return `expected webhook response of ${gvkText(gvkOf({ apiVersion, kind: 'ConversionReview' }))}, got ${gvkText(gvkOf(review ?? {}))}`
+  if (uid !== undefined && (review.kind !== 'ConversionReview' || review.apiVersion !== apiVersion)) {
+    return `expected webhook response of ${gvkText(gvkOf({ apiVersion, kind: 'ConversionReview' }))}, got ${gvkText(gvkOf(review))}`
   }
   const { response } = review
   if (response == null) return 'no response provided'
@@ -76,7 +80,8 @@ function convertedObjects(answer: string, uid: string | undefined, apiVersion: s
   if (response.result?.status !== 'Success') {
     return response.result?.message || `response.result.status was '${response.result?.status ?? ''}', not 'Success'`
   }
-  return response.convertedObjects ?? []
+  const { convertedObjects: objects = [] } = response
+  return Array.isArray(objects) ? objects : `response.convertedObjects is no list but ${goTypeOf(objects)}`
 }
 
 function troubleWith(converted: unknown, { kind, metadata = {} }: KubernetesObject, apiVersion: string): string | undefined {

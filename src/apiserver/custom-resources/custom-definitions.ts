@@ -201,6 +201,7 @@ export class CustomDefinitions implements Disposable {
       try {
         await this.#settle(name)
       } catch (error) {
+        if (this.#isOver) break
         logger.warn('failed to update CustomResourceDefinition status', { definition: name, error: String(error) })
         clock.after(retryMs, () => this.#look(name))
       }

@@ -3,7 +3,7 @@
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { type DefinitionCondition, withDefinitionCondition } from '#api/custom-kinds/definition-status.ts'
-import { isNotFound, isReason } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isNotFound, isReason } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { ChangeStatus } from '#apiserver/custom-resources/status-writer.ts'
@@ -100,6 +100,7 @@ export class InstanceCleanup implements Disposable {
     cleaning.watching = cache.watch(cache.revision, { onChange: look, onEnd: look })
     cleaning.timer = clock.after(patienceMs, () => {
       const message = 'could not confirm zero CustomResources remaining: context deadline exceeded'
+      // A condition for whoever looks; the instances are waited for all the same.
       void this.#tell(name, { status: 'True', reason: 'InstanceDeletionCheck', message }).catch(() => {})
     })
     look()
@@ -151,9 +152,7 @@ export class InstanceCleanup implements Disposable {
 async function deleteAll(registry: ResourceRegistry): Promise<void> {
   await registry.cache.fresh()
   for (const { namespace, name } of registry.cache.list('')) {
-    await registry.delete(name, {}, serverContext(registry.definition, namespace)).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await registry.delete(name, {}, serverContext(registry.definition, namespace)).catch(ignoreNotFound)
   }
 }
 

@@ -17,9 +17,9 @@ export function statusWriter({ registries, ownership }: { registries: Registries
     const context = serverContext(registry.definition, '', 'status')
     await registry.update(definition.metadata.name ?? '', context, {
       rules: {},
-      transform(prev) {
+      async transform(prev) {
         const next = change(deepCopy(definition))
-        ownership.afterUpdate(prev, next, context)
+        await ownership.afterUpdate(prev, next, context)
         return next
       },
     })

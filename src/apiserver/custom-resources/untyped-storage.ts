@@ -3,10 +3,11 @@ import type { ConvertObjects, UntypedKind } from '#api/custom-kinds/untyped-kind
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { internalError } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
-import { encodeUntyped } from '#apiserver/custom-resources/encode-untyped.ts'
+import { encodeUntyped, encodingUntyped } from '#apiserver/custom-resources/encode-untyped.ts'
 import { VersionView } from '#apiserver/custom-resources/version-view.ts'
 import type { RegistryOptions } from '#apiserver/registry/registry-options.ts'
 import type { ObjectView } from '#apiserver/watch-cache/version-cache.ts'
+import { inSteps } from '#base/steps.ts'
 
 type CustomKind = ResourceDefinition & { untyped: UntypedKind }
 
@@ -15,14 +16,16 @@ export function untypedStorage(definition: CustomKind): Pick<RegistryOptions, 'e
   const convert: ConvertObjects | undefined = untyped.convert
   const storage = untyped.storage()
   const settled = new WeakSet<Uint8Array>()
-  const encode = (object: KubernetesObject) => {
-    if (untyped.isStorage) {
-      // Webhooks may have put into it what the schema does not know.
-      untyped.settle(object)
-      const encoded = encodeUntyped(object)
-      settled.add(encoded.value)
-      return encoded
-    }
+  function* encodingSettled(object: KubernetesObject) {
+    // Webhooks may have put into it what the schema does not know.
+    untyped.settle(object)
+    yield
+    const encoded = yield* encodingUntyped(object)
+    settled.add(encoded.value)
+    return encoded
+  }
+  const encode: RegistryOptions['encode'] = (object, giveWay) => {
+    if (untyped.isStorage) return inSteps(encodingSettled(object), giveWay)
     if (convert === undefined) return encodeUntyped(inVersion(object, storage))
     return convert([object], storage).then(([converted]) => {
       if (converted === undefined) throw internalError(`no object came back from the conversion to ${apiVersionOf(storage)}`)

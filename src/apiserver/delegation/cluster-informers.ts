@@ -3,7 +3,7 @@ import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from '#a
 import { Endpoints, Namespace, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { Kind } from '#api/kind.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { DelegationSeams } from '#apiserver/delegation/delegated-reviews.ts'
@@ -56,10 +56,7 @@ export class ClusterInformers implements Disposable {
       getFresh: async (group, resource, namespace, name) => {
         const informer = informerOf(group, resource)
         if (informer === undefined) return dynamic.getFresh(group, resource, namespace, name)
-        return this.#client.get(informer.kind, namespace, name).catch((error: unknown) => {
-          if (isNotFound(error)) return undefined
-          throw error
-        })
+        return this.#client.get(informer.kind, namespace, name).catch(ignoreNotFound)
       },
       onChange: (group, resource, callback, isGradual) => {
         const informer = informerOf(group, resource)

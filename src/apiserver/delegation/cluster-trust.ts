@@ -25,14 +25,14 @@ export async function followClusterTrust(
   onChange: (trust: ClusterTrust) => void,
 ): Promise<Disposable> {
   const informer = new Informer<V1ConfigMap>({ ...seams, kind: ConfigMap, namespace, fieldSelector: `metadata.name=${name}` })
-  const told = ({ data }: V1ConfigMap) => {
+  const onConfigMap = ({ data }: V1ConfigMap) => {
     try {
       onChange(clusterTrust(data ?? {}))
     } catch (error) {
       seams.logger.error(`failed to read ConfigMap ${namespace}/${name}`, { error: String(error) })
     }
   }
-  informer.addHandler({ onAdd: told, onUpdate: told })
+  informer.addHandler({ onAdd: onConfigMap, onUpdate: onConfigMap })
   informer.start()
   await informer.synced
   if (informer.size === 0) {
@@ -43,7 +43,12 @@ export async function followClusterTrust(
 }
 
 export function clusterTrust(data: Readonly<Record<string, string>>): ClusterTrust {
-  const list = (key: string): readonly string[] => JSON.parse(data[`requestheader-${key}`] ?? '[]') as string[]
+  const list = (key: string): readonly string[] => {
+    const names: unknown = JSON.parse(data[`requestheader-${key}`] ?? '[]')
+    if (!Array.isArray(names) || !names.every((each) => typeof each === 'string'))
+      throw new Error(`requestheader-${key} of config map ${namespace}/${name} is not a list of names`)
+    return names
+  }
   const clientCa = data['client-ca-file'] ?? ''
   const proxyCa = data['requestheader-client-ca-file'] ?? ''
   const proxyAnchors = certificatesIn(proxyCa)

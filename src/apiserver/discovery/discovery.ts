@@ -75,7 +75,12 @@ export function apiResourceList(group: string, version: string, definitions: rea
     resources.sort((left, right) => (String(left['name']) < String(right['name']) ? -1 : 1))
   }
   // The core document has no apiVersion, for clients that are older than it.
-  return { kind: 'APIResourceList', ...(group === '' ? {} : { apiVersion: 'v1' }), groupVersion: groupVersion(group, version), resources }
+  return {
+    kind: 'APIResourceList',
+    ...defined({ apiVersion: group === '' ? undefined : 'v1' }),
+    groupVersion: groupVersion(group, version),
+    resources,
+  }
 }
 
 /** In the order upstream has them. */
@@ -119,7 +124,9 @@ export function groupDiscovery({ group: name, versions }: DiscoveredGroup): unkn
     metadata: name === '' ? {} : { name },
     versions: versions.map(({ version, definitions, remote }) => ({
       version,
-      ...(remote !== undefined && remote.resources.length === 0 ? {} : { resources: remote?.resources ?? resourcesOf(definitions) }),
+      ...defined({
+        resources: remote !== undefined && remote.resources.length === 0 ? undefined : (remote?.resources ?? resourcesOf(definitions)),
+      }),
       freshness: remote === undefined || remote.isCurrent ? 'Current' : 'Stale',
     })),
   }

@@ -1,5 +1,6 @@
 import { Check } from '#api/meta/check.ts'
 import { ConfigDocument } from '#apiserver/config-document.ts'
+import { defined } from '#base/defined.ts'
 
 /** EncryptionConfiguration of apiserver.config.k8s.io/v1. */
 export type EncryptionConfiguration = { resources: ResourceConfiguration[] }
@@ -73,7 +74,7 @@ function kms(document: ConfigDocument, value: unknown, at: string): KmsConfigura
     name: document.text(map['name'], `${at}.name`),
     endpoint: document.text(map['endpoint'], `${at}.endpoint`),
     timeoutMs: document.duration(map['timeout'], `${at}.timeout`, 3000),
-    ...(typeof cachesize === 'number' ? { cachesize } : {}),
+    ...defined({ cachesize: typeof cachesize === 'number' ? cachesize : undefined }),
   }
 }
 

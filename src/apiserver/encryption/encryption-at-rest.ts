@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { aesCbcTransformer, aesGcmTransformer } from '#apiserver/encryption/aes.ts'
 import {
   type EncryptionConfiguration,
@@ -17,6 +18,7 @@ import {
 } from '#apiserver/encryption/transformer.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { GrpcChannel } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -28,8 +30,8 @@ export type EncryptionOptions = {
   clock: Clock
   random: Random
   log: Logger
-  /** Reads the file again when it changes. */
-  reload?: boolean
+  /** Reads the file again when it changes. `keys`: for the resources that it names at the start alone. */
+  reload?: boolean | 'keys'
   /** How key services are reached. */
   connect: (endpoint: string) => Promise<GrpcChannel>
 }
@@ -44,28 +46,28 @@ const closeAfterMs = 10_000
 export class EncryptionAtRest implements Disposable {
   readonly #options: EncryptionOptions
   readonly #listeners = new Set<() => void>()
-  readonly #watch: Disposable | undefined
+  readonly #changes: FollowedFiles
   #loaded: Loaded
-  #reload: Timer | undefined
   /** Key services of earlier configurations, each with the timer that closes it. */
   readonly #replaced = new Map<Loaded, Timer>()
 
-  private constructor(options: EncryptionOptions, loaded: Loaded) {
+  private constructor(options: EncryptionOptions, loaded: Loaded, changes: FollowedFiles) {
     this.#options = options
     this.#loaded = loaded
-    if (!options.reload) return
-    this.#watch = options.files.watch(options.path, () => {
-      this.#reload ??= options.clock.after(settleMs, () => {
-        this.#reload = undefined
-        this.#load().catch((error: unknown) =>
-          options.log.error('failed to reload EncryptionConfiguration, keeping the old one', { error: String(error) }),
-        )
-      })
-    })
+    this.#changes = changes
+    changes.readAgain(
+      () => this.#load(),
+      (error) => options.log.error('failed to reload EncryptionConfiguration, keeping the old one', { error: String(error) }),
+    )
   }
 
   static async open(options: EncryptionOptions): Promise<EncryptionAtRest> {
-    return new EncryptionAtRest(options, await load(options))
+    const { files, path, reload, clock } = options
+    using stack = new DisposableStack()
+    const changes = stack.use(FollowedFiles.at(reload ? [path] : [], files, { clock, ms: settleMs }))
+    const encryption = new EncryptionAtRest(options, await load(options), changes)
+    stack.move()
+    return encryption
   }
 
   /**
@@ -73,11 +75,17 @@ export class EncryptionAtRest implements Disposable {
    * and cannot come to do so.
    */
   transformerFor(group: string, resource: string): ValueTransformer | undefined {
-    if (!this.#options.reload) return this.#current(group, resource)
+    const { reload } = this.#options
+    if (!reload || (reload === 'keys' && this.#current(group, resource) === undefined)) return this.#current(group, resource)
     return {
       toStorage: (bytes, key) => (this.#current(group, resource) ?? identityTransformer).toStorage(bytes, key),
       fromStorage: (bytes, key) => (this.#current(group, resource) ?? identityTransformer).fromStorage(bytes, key),
     }
+  }
+
+  /** Tells configurations apart. */
+  get hash(): string {
+    return configurationHash(this.#loaded.text)
   }
 
   /** Why a key service cannot be relied on: for the health check `kms-providers`. */
@@ -92,8 +100,7 @@ export class EncryptionAtRest implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#watch?.[Symbol.dispose]()
-    this.#reload?.cancel()
+    this.#changes[Symbol.dispose]()
     for (const timer of this.#replaced.values()) timer.cancel()
     for (const loaded of [this.#loaded, ...this.#replaced.keys()]) closeServices(loaded)
   }
@@ -125,6 +132,8 @@ export class EncryptionAtRest implements Disposable {
     for (const listener of this.#listeners) listener()
   }
 }
+
+export const configurationHash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 
 function closeServices({ kms }: Loaded): void {
   for (const service of kms) service[Symbol.dispose]()

@@ -91,8 +91,8 @@ async function keyService(t: TestContext): Promise<{ socket: string; service: Ke
   return { socket, service }
 }
 
-async function start(t: TestContext, socket: string, clock: VirtualClock, timeoutMs = 3000): Promise<KmsTransformer> {
-  const service = grpcKmsService(await grpcChannel(`unix://${socket}`), timeoutMs)
+async function start(t: TestContext, socket: string, clock: VirtualClock): Promise<KmsTransformer> {
+  const service = grpcKmsService(await grpcChannel(`unix://${socket}`), 60_000)
   const transformer = await KmsTransformer.start({ name: 'vault', service, clock, random: systemRandom, log: silentLogger })
   t.after(() => transformer[Symbol.dispose]())
   return transformer
@@ -128,7 +128,7 @@ test('when the service changes its key, new values use it and old ones become st
 test('without the service writing ends after three minutes, reading goes on, and health says why', async (t) => {
   const { socket, service } = await keyService(t)
   const clock = new VirtualClock()
-  const transformer = await start(t, socket, clock, 200)
+  const transformer = await start(t, socket, clock)
   const stored = transformer.toStorage(plain, place)
   service.healthz = 'sealed'
   await clock.advance({ seconds: 61 })
@@ -142,7 +142,7 @@ test('without the service writing ends after three minutes, reading goes on, and
 
 test('a service that is not there leaves the server without a key to write with, and is asked again', async (t) => {
   const clock = new VirtualClock()
-  const transformer = await start(t, '/nowhere/kms.sock', clock, 50)
+  const transformer = await start(t, '/nowhere/kms.sock', clock)
   assert.match(transformer.problem ?? '', /No connection established/)
   assert.throws(() => transformer.toStorage(plain, place), /kms provider vault gave no key yet/)
   assert.equal(clock.pending, 1)

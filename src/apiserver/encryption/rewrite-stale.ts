@@ -1,4 +1,5 @@
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Store } from '#store/store.ts'
 
 const pageSize = 500
@@ -24,7 +25,7 @@ export async function rewriteStaleValues(
       const fresh = await transformer.toStorage(bytes, key)
       const { succeeded } = await store.txn({
         compare: [{ key, target: 'modRevision', op: '=', value: modRevision }],
-        success: [{ put: { key, value: fresh, ...(lease === 0n ? {} : { lease }) } }],
+        success: [{ put: { key, value: fresh, ...omitEmpty({ lease }) } }],
       })
       if (succeeded) written++
     }

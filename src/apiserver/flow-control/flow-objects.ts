@@ -2,7 +2,7 @@
 
 import { FlowSchema, PriorityLevelConfiguration } from '#api/flowcontrol/v1/kinds.gen.ts'
 import type { V1FlowSchema } from '#api/flowcontrol/v1/types.gen.ts'
-import { findCondition, isSameVerdict } from '#api/meta/find-condition.ts'
+import { findCondition, isSameCondition } from '#api/meta/find-condition.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import type { InProcessRequest, InProcessResponse } from '#apiserver/http/in-process-exchange.ts'
 import type { Clock } from '#base/clock.ts'
@@ -85,5 +85,5 @@ function danglingCondition(level: string, exists: boolean, nowMs: number): Dangl
 }
 
 function says({ status }: V1FlowSchema, wanted: DanglingCondition): boolean {
-  return isSameVerdict(findCondition(status?.conditions, wanted.type), wanted)
+  return isSameCondition(findCondition(status?.conditions, wanted.type), wanted)
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { V1FlowSchema } from '#api/flowcontrol/v1/types.gen.ts'
 import { defaultFlowControl } from '#apiserver/bootstrap/flow-control-defaults.ts'
 import { requestInfo } from '#apiserver/http/request-info.ts'
+import { defined } from '#base/defined.ts'
 import { byPrecedence, FlowSchema } from './flow-schema.ts'
 import { PriorityLevel } from './priority-level.ts'
 
@@ -54,7 +55,7 @@ test('flows are told apart as the schema says', () => {
   const flow = (type: string | undefined) =>
     new FlowSchema(
       {
-        spec: { priorityLevelConfiguration: { name: 'l' }, ...(type === undefined ? {} : { distinguisherMethod: { type } }) },
+        spec: { priorityLevelConfiguration: { name: 'l' }, ...defined({ distinguisherMethod: type === undefined ? undefined : { type } }) },
       } as V1FlowSchema,
       level,
     ).flowOf(info, user)

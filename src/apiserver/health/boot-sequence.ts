@@ -11,6 +11,8 @@ export type BootStep = 'caches' | 'namespaces' | 'objects' | 'service' | 'identi
 
 type Parts = { hasFlowControl: boolean }
 
+const steps: readonly BootStep[] = ['caches', 'namespaces', 'objects', 'service', 'identity']
+
 const always = () => true
 const withFlowControl = ({ hasFlowControl }: Parts) => hasFlowControl
 const withoutFlowControl = ({ hasFlowControl }: Parts) => !hasFlowControl
@@ -52,6 +54,11 @@ export class BootSequence {
 
   done(step: BootStep): void {
     this.#done.add(step)
+  }
+
+  /** Somebody else has seen to everything. */
+  isDone(): void {
+    for (const step of steps) this.#done.add(step)
   }
 
   has(step: BootStep): boolean {

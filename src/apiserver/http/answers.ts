@@ -1,6 +1,6 @@
 /** Objects, lists and events as the bytes of an answer, in the form the client negotiated. */
 
-import { canonicalize, encodeJson } from '#api/codec/json.ts'
+import { canonicalize, encodeCanonicalJson } from '#api/codec/json.ts'
 import { jsonText } from '#api/codec/json-text.ts'
 import { encodeProtobuf, encodeProtobufEvent } from '#api/codec/protobuf.ts'
 import { encodeYaml } from '#api/codec/yaml.ts'
@@ -10,10 +10,12 @@ import { protobufPieces, storedListPieces, textListPieces } from '#apiserver/htt
 import type { ListPage } from '#apiserver/http/list-page.ts'
 import { acceptedMedia, contentTypes, type Form } from '#apiserver/http/negotiation.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { sharedValue } from '#apiserver/http/shared-value.ts'
 import { columnDefinitions, type IncludeObject, partialMetadata, tableRow } from '#apiserver/http/table.ts'
 import type { EventEncoder } from '#apiserver/http/watch-stream.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { defined } from '#base/defined.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** What a table needs beside the objects. */
 export type TableOptions = { nowMs: number; include: IncludeObject }
@@ -33,7 +35,8 @@ export function contentTypeOf(form: Form): string {
   return contentTypes[form.media]
 }
 
-export function encodeObject(resource: ServedResource, cached: CachedObject, form: Form, table: TableOptions): Uint8Array {
+/** One stored object, in steps: each takes long with a large one that has to be converted. */
+export function* encodingObject(resource: ServedResource, cached: CachedObject, form: Form, table: TableOptions): Steps<Uint8Array> {
   switch (form.as) {
     case 'Table':
       return encodeTable(resource, [cached], { resourceVersion: String(cached.revision) }, form, table)
@@ -42,9 +45,17 @@ export function encodeObject(resource: ServedResource, cached: CachedObject, for
     case 'PartialObjectMetadataList':
       throw notAcceptableForm(`you requested PartialObjectMetadataList, but the requested object is not a list (*${goName(resource)})`)
   }
-  if (form.media === 'json' && !form.isPretty)
-    return resource.isStoredVersion ? cached.json() : encodeJson(resource.fromStored(cached.object), resource.definition.schema)
-  return encodeValue(resource.fromStored(cached.object), form, resource.definition.schema)
+  const isPlain = form.media === 'json' && !form.isPretty
+  if (isPlain && resource.isStoredVersion) return cached.json()
+  yield
+  const { object } = cached
+  yield
+  const shown = yield* resource.showing(object)
+  yield
+  if (!isPlain) return encodeValue(shown, form, resource.definition.schema)
+  const canonical = canonicalize(shown, resource.definition.schema)
+  yield
+  return encodeCanonicalJson(canonical)
 }
 
 const partialSchema = 'io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata'
@@ -94,8 +105,7 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
 function listMetadata({ resourceVersion, continueToken, remainingItemCount }: ListPage, isUntyped: boolean): object {
   return {
     resourceVersion,
-    ...(continueToken === '' && !isUntyped ? {} : { continue: continueToken }),
-    ...defined({ remainingItemCount }),
+    ...defined({ continue: continueToken === '' && !isUntyped ? undefined : continueToken, remainingItemCount }),
   }
 }
 
@@ -163,10 +173,11 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
       if (form.media === 'json' && form.as === 'object' && resource.isStoredVersion) return jsonEvent(type, cached)
       return encode(type, object(cached), schema)
     },
+    share: (cached) => sharedValue(resource, cached),
     bookmark(revision, isEndOfInitialEvents) {
       const metadata = {
         resourceVersion: String(revision),
-        ...(isEndOfInitialEvents ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}),
+        ...defined({ annotations: isEndOfInitialEvents ? { 'k8s.io/initial-events-end': 'true' } : undefined }),
       }
       if (form.as === 'object') {
         const shown = { kind: resource.definition.kind, apiVersion: resource.apiVersion, metadata }
@@ -181,6 +192,19 @@ export function eventEncoder(resource: ServedResource, form: Form, table: () => 
 
 let tableCount = 0
 
+/** Events of this size are worth looking for. */
+const sharedFromBytes = 8 * 1024
+const sharedEvents = new WeakMap<CachedObject, { type: string; bytes: WeakRef<Uint8Array> }>()
+
+/** Large events are the same bytes for all who still have to be sent them: a thousand clients that do not read keep them once. */
 function jsonEvent(type: string, cached: CachedObject): Uint8Array {
-  return cached.json(`{"type":"${type}","object":`, '}\n')
+  if (cached.value.byteLength < sharedFromBytes) return jsonLine(type, cached)
+  const known = sharedEvents.get(cached)
+  const shared = known?.type === type ? known.bytes.deref() : undefined
+  if (shared !== undefined) return shared
+  const bytes = jsonLine(type, cached)
+  sharedEvents.set(cached, { type, bytes: new WeakRef(bytes) })
+  return bytes
 }
+
+const jsonLine = (type: string, cached: CachedObject): Uint8Array => cached.json(`{"type":"${type}","object":`, '}\n')

@@ -12,6 +12,8 @@ export class RequestContext {
   user: UserInfo
   /** By the clock's `monotonic`; undefined for requests without an end, and for those that only read. */
   deadlineMs: number | undefined
+  /** For how long it has kept everybody else waiting, as far as it was large enough for anybody to look. */
+  heldMs = 0
   #warnings: Set<string> | undefined
   #warningChars = 0
   #annotations: Record<string, string> | undefined

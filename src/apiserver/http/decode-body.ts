@@ -3,10 +3,12 @@
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { badRequest, unsupportedMediaType } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { type DecodeTarget, decodeObject } from '#apiserver/http/decode-object.ts'
+import { type DecodeTarget, decodingObject } from '#apiserver/http/decode-object.ts'
+import { type EntryLimits, protobufLimit, requireFewEntriesIn } from '#apiserver/http/entry-limits.ts'
 import { acceptedMedia, type Media } from '#apiserver/http/negotiation.ts'
 import type { WriteOptions } from '#apiserver/http/query-options.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { atOnce, type Steps } from '#base/steps.ts'
 
 const mediaOfContent: Readonly<Record<string, Media>> = {
   '': 'json',
@@ -22,16 +24,30 @@ export function contentMedia(contentType: string | undefined): Media {
   return media
 }
 
-export type BodyOptions = { contentType: string | undefined; fieldValidation: WriteOptions['fieldValidation']; warn(text: string): void }
+export type BodyOptions = {
+  contentType: string | undefined
+  fieldValidation: WriteOptions['fieldValidation']
+  /** Absent: of any size. */
+  entryLimits?: EntryLimits
+  warn(text: string): void
+}
 
 /** Decodes an object of one kind; unknown and doubled fields are errors, warnings or nothing, as the client asked. */
-export function decodeBody<T extends KubernetesObject>(
+export function decodeBody<T extends KubernetesObject>(body: Uint8Array, definition: DecodeTarget<T>, options: BodyOptions): T {
+  return atOnce(decodingBody(body, definition, options))
+}
+
+/** As `decodeBody`, in steps. */
+export function* decodingBody<T extends KubernetesObject>(
   body: Uint8Array,
   definition: DecodeTarget<T>,
-  { contentType, fieldValidation, warn }: BodyOptions,
-): T {
+  { contentType, fieldValidation, entryLimits, warn }: BodyOptions,
+): Steps<T> {
   const media = contentMedia(contentType)
-  const decoded = decodeObject(body, media, definition)
+  const limit = entryLimits && protobufLimit(entryLimits)
+  const decoded = yield* decodingObject(body, media, definition, limit)
+  yield
+  if (media !== 'json' && entryLimits !== undefined) requireFewEntriesIn(decoded.object, entryLimits)
   if (decoded.strictErrors.length > 0) {
     if (fieldValidation === 'Warn') for (const each of decoded.strictErrors.flatMap(oneByOne)) warn(each)
     if (fieldValidation === 'Strict') {
@@ -56,8 +72,16 @@ function oneByOne(error: string): string[] {
 
 /** Fills in defaults in the served version, converts, and fills in what the stored version adds. */
 export function toStoredWithDefaults(resource: ServedResource, object: KubernetesObject): KubernetesObject {
+  return atOnce(storingWithDefaults(resource, object))
+}
+
+/** As `toStoredWithDefaults`, in steps. */
+export function* storingWithDefaults(resource: ServedResource, object: KubernetesObject): Steps<KubernetesObject> {
   resource.definition.defaults?.(object)
-  const stored = resource.toStored(object)
-  if (!resource.isStoredVersion) resource.registry.definition.defaults?.(stored)
+  if (resource.isStoredVersion) return object
+  yield
+  const stored = yield* resource.storing(object)
+  yield
+  resource.registry.definition.defaults?.(stored)
   return stored
 }

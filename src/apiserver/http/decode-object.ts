@@ -1,8 +1,9 @@
 /** Bodies as objects of a kind, whatever their media type, refused in upstream's words. */
 
 import { DecodeError } from '#api/codec/decode-error.ts'
-import { type Decoded, decodeValue, type JsonDocument, readJson } from '#api/codec/json.ts'
+import { type Decoded, decodeValue, decodingValue, type JsonDocument, readingJson, readJson } from '#api/codec/json.ts'
 import { readProtobuf } from '#api/codec/protobuf.ts'
+import type { ListLimit } from '#api/codec/protobuf-decode.ts'
 import { typeMetaOf } from '#api/codec/type-meta.ts'
 import { readYaml, YamlDocument } from '#api/codec/yaml.ts'
 import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
@@ -14,6 +15,7 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { schemaNameOf } from '#api/schema/schema.ts'
 import { type Media, untypedMedia } from '#apiserver/http/negotiation.ts'
 import { defined } from '#base/defined.ts'
+import { atOnce, type Steps } from '#base/steps.ts'
 
 export type DecodedObject<T extends KubernetesObject = KubernetesObject> = { object: T; apiVersion: string; strictErrors: string[] }
 
@@ -26,35 +28,49 @@ export type DecodeTarget<T extends KubernetesObject = KubernetesObject> = Pick<
 
 /** Decodes an object that says, or leaves out, that it is of this kind. Throws 400. */
 export function decodeObject<T extends KubernetesObject>(body: Uint8Array, media: Media, target: DecodeTarget<T>): DecodedObject<T> {
-  // What is decoded by the schema of a kind has the kind's type.
-  return decodedBody(body, media, target) as DecodedObject<T>
+  return atOnce(decodingObject(body, media, target))
 }
 
-function decodedBody(body: Uint8Array, media: Media, target: DecodeTarget): DecodedObject {
-  if (target.untyped !== undefined) return decodeUntyped(body, media, target, target.untyped)
-  if (media === 'protobuf') return decodeProtobufObject(body, target)
-  const document = parsed(body, media, target)
+/** As `decodeObject`, in steps: to parse a large text takes as long as to make an object of it. */
+export function* decodingObject<T extends KubernetesObject>(
+  body: Uint8Array,
+  media: Media,
+  target: DecodeTarget<T>,
+  limit?: ListLimit,
+): Steps<DecodedObject<T>> {
+  // What is decoded by the schema of a kind has the kind's type.
+  return (yield* decodedBody(body, media, target, limit)) as DecodedObject<T>
+}
+
+function* decodedBody(body: Uint8Array, media: Media, target: DecodeTarget, limit: ListLimit | undefined): Steps<DecodedObject> {
+  if (target.untyped !== undefined) {
+    yield* target.untyped.schema.readying()
+    return yield* decodingUntyped(body, media, target, target.untyped)
+  }
+  if (media === 'protobuf') return decodeProtobufObject(body, target, limit)
+  const document = yield* parsing(body, media, target)
   const { apiVersion, kind } = typeOf(document.value, body, target)
   if (kind !== target.kind || !isSameGroup(apiVersion, target)) throw wrongKind(apiVersion, kind, target)
-  const decoded = decodedAs(document, apiVersion, target)
+  yield
+  const decoded = yield* decodingAs(document, apiVersion, target)
   return { object: withType(decoded.object, apiVersion, kind), apiVersion, strictErrors: decoded.strictErrors }
 }
 
-function decodeProtobufObject(body: Uint8Array, target: DecodeTarget): DecodedObject {
+function decodeProtobufObject(body: Uint8Array, target: DecodeTarget, limit: ListLimit | undefined): DecodedObject {
   try {
-    const document = readProtobuf(body)
+    const document = readProtobuf(body, limit)
     const apiVersion = document.typeMeta.apiVersion || apiVersionOf(target)
     const kind = document.typeMeta.kind || target.kind
     if (kind !== target.kind || !isSameGroup(apiVersion, target)) throw wrongKind(apiVersion, kind, target)
-    return { object: withType(document.decode<KubernetesObject>(target.schema), apiVersion, kind), apiVersion, strictErrors: [] }
+    return { object: withType(document.decode<KubernetesObject>(target.schema, limit), apiVersion, kind), apiVersion, strictErrors: [] }
   } catch (error) {
     throw error instanceof DecodeError ? unrecognized(target, error.message, body) : error
   }
 }
 
-function parsed(body: Uint8Array, media: Media, target: DecodeTarget): JsonDocument | YamlDocument {
+function* parsing(body: Uint8Array, media: Media, target: DecodeTarget): Steps<JsonDocument | YamlDocument> {
   try {
-    return media === 'yaml' ? readYaml(body) : readJson(body)
+    return media === 'yaml' ? readYaml(body) : yield* readingJson(body)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     throw unrecognized(target, media === 'yaml' ? error.message : `couldn't get version/kind; json parse error: ${error.message}`, body)
@@ -96,9 +112,9 @@ function goPackage({ group }: DecodeTarget): string {
   return group === '' ? 'core' : (group.split('.')[0] ?? '')
 }
 
-function decodedAs(document: JsonDocument | YamlDocument, apiVersion: string, target: DecodeTarget): Decoded<KubernetesObject> {
+function* decodingAs(document: JsonDocument | YamlDocument, apiVersion: string, target: DecodeTarget): Steps<Decoded<KubernetesObject>> {
   try {
-    return document.decode<KubernetesObject>(target.schema)
+    return yield* document.decoding<KubernetesObject>(target.schema)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     const version = apiVersion.slice(apiVersion.indexOf('/') + 1)
@@ -107,9 +123,9 @@ function decodedAs(document: JsonDocument | YamlDocument, apiVersion: string, ta
 }
 
 /** Objects whose type is told at run time. What they are they have to say themselves. */
-function decodeUntyped(body: Uint8Array, media: Media, target: DecodeTarget, untyped: UntypedKind): DecodedObject {
+function* decodingUntyped(body: Uint8Array, media: Media, target: DecodeTarget, untyped: UntypedKind): Steps<DecodedObject> {
   if (media === 'protobuf') throw unsupportedMediaType(untypedMedia)
-  const document = parsed(body, media, target)
+  const document = yield* parsing(body, media, target)
   const object = (document instanceof YamlDocument ? document.value : document.exactValue()) as KubernetesObject
   const { apiVersion, kind } = untypedTypeOf(object, body, target)
   const duplicates =
@@ -189,12 +205,20 @@ export function decodePatched<T extends KubernetesObject>(
   value: Record<string, unknown>,
   target: DecodeTarget<T>,
 ): DecodedObject<T> | { error: string } {
+  return atOnce(decodingPatched(value, target))
+}
+
+/** As `decodePatched`, in steps. */
+export function* decodingPatched<T extends KubernetesObject>(
+  value: Record<string, unknown>,
+  target: DecodeTarget<T>,
+): Steps<DecodedObject<T> | { error: string }> {
   try {
     if (target.untyped !== undefined) {
       const object = value as T
       return { object, apiVersion: object.apiVersion ?? '', strictErrors: unknownFields(target.untyped.coerce(object)) }
     }
-    const { object, strictErrors } = decodeValue<T>(value, target.schema)
+    const { object, strictErrors } = yield* decodingValue<T>(value, target.schema)
     return { object: withType(object, apiVersionOf(target), target.kind), apiVersion: apiVersionOf(target), strictErrors }
   } catch (error) {
     if (error instanceof DecodeError) return { error: error.message }
@@ -202,8 +226,22 @@ export function decodePatched<T extends KubernetesObject>(
   }
 }
 
+/** An object from within this process, which is taken over; undefined where something about it is to be said, which the way over its bytes does. */
+export function decodePlainValue<T extends KubernetesObject>(value: object, target: DecodeTarget<T>): T | undefined {
+  const { apiVersion = '', kind = '' } = value as KubernetesObject
+  if (apiVersion !== apiVersionOf(target) || kind !== target.kind) return undefined
+  try {
+    const { object, strictErrors } = decodeValue<T>(value, target.schema)
+    return strictErrors.length === 0 ? withType(object, apiVersion, kind) : undefined
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
+}
+
 /** A patch's own JSON, with the keys it holds twice. */
-export function parsePatchBody(body: Uint8Array): { value: unknown; duplicates: string[] } {
-  const document = readJson(body)
-  return { value: document.exactValue(), duplicates: document.duplicateFields() }
+export function* parsingPatchBody(body: Uint8Array): Steps<{ value: unknown; duplicates(): string[] }> {
+  const document = yield* readingJson(body)
+  yield
+  return { value: document.exactValue(), duplicates: () => document.duplicateFields() }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeProtobuf } from '#api/codec/protobuf.ts'
 import { protobufPieces, storedListPieces, textListPieces } from '#apiserver/http/encode-list.ts'
+import { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { respondPieces } from '#apiserver/http/send-pieces.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { systemClock } from '#base/clock.ts'
@@ -87,7 +88,7 @@ for (const [items, acceptEncoding] of [
     const headers: HttpHeaders = {}
     await respondPieces(storedListPieces(head, items), {
       exchange: client.exchange,
-      clock: systemClock,
+      turns: new RequestTurns(systemClock),
       headers,
       gzipFromBytes: 128 * 1024,
     })

@@ -4,12 +4,13 @@ import { DecodeError } from '#api/codec/decode-error.ts'
 import { badRequest, internalError, requestEntityTooLarge, StatusError, unauthorized } from '#api/meta/status-error.ts'
 import { type Authenticator, type AuthResult, groups, Unauthenticated, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import { impersonate, isImpersonated } from '#apiserver/authn/impersonation.ts'
-import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
+import type { Attributes, AuthorizationResult, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { Forbidden, forbidden } from '#apiserver/authz/forbidden.ts'
 import { TooManyRequests } from '#apiserver/flow-control/flow-control.ts'
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import { RequestContext } from '#apiserver/http/context.ts'
 import { InProcessExchange } from '#apiserver/http/in-process-exchange.ts'
+import { LaterRequests } from '#apiserver/http/later-requests.ts'
 import { type Form, negotiate } from '#apiserver/http/negotiation.ts'
 import { denied, serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import { defaultRequestTimeoutMs, giveUpAfter, requestTimeoutMs } from '#apiserver/http/request-deadline.ts'
@@ -47,23 +48,44 @@ export type HandlerOptions = {
   /** Notices requests that hold up all others; absent where nobody asks. */
   stalls?: StallWatch
   /** Says when there is too little memory for new work. */
-  memory?: Pick<MemoryGuard, 'isShort'>
+  memory?: Pick<MemoryGuard, 'isShort' | 'hasRoomWithin'>
 }
 
 export class ApiHandler {
   readonly #options: HandlerOptions
   readonly #ownTurns: RequestTurns
   readonly #turns: RequestTurns
+  readonly #later: LaterRequests
+  /** Requests that are being answered, watches and their like aside. */
+  #underWay = 0
+  readonly #onIdle: (() => void)[] = []
 
   constructor(options: HandlerOptions) {
     this.#options = options
     this.#ownTurns = new RequestTurns(options.clock)
     this.#turns = new RequestTurns(options.clock)
+    this.#later = new LaterRequests(options.clock)
   }
 
   handle = (raw: HttpExchange): void => {
-    if (raw instanceof InProcessExchange) raw.begin(this.#ownTurns, () => this.#begin(raw))
-    else this.#turns.take(() => this.#begin(raw))
+    if (raw instanceof InProcessExchange) {
+      const begin = () => raw.begin(this.#ownTurns, () => this.#begin(raw))
+      if (raw.goesLast) this.#later.begin(begin)
+      else begin()
+    } else
+      this.#turns.take(
+        () => this.#begin(raw),
+        raw.connection,
+        () => raw.isClosed,
+      )
+  }
+
+  /** Resolves when nothing is being answered. */
+  idle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#onIdle.push(resolve)
+    })
   }
 
   #begin(raw: HttpExchange): void {
@@ -82,12 +104,21 @@ export class ApiHandler {
     if (exchange instanceof TrackedExchange && !exchange.isAnswered && !(raw instanceof InProcessExchange)) {
       this.#giveUpInTime(exchange, context, serving)
     }
-    if (stalls === undefined || raw instanceof InProcessExchange) return
+    if (raw instanceof InProcessExchange) {
+      if (!isLongRunning(info)) this.#countOwn(serving)
+      return
+    }
+    if (stalls === undefined) return
     stalls.ended(startedMs, () => watched(context))
     if (exchange instanceof TrackedExchange && exchange.isAnswered) return
     if (isLongRunning(info)) return
     stalls.enter(context, () => watched(context))
     void serving.then(() => stalls.leave(context))
+  }
+
+  #countOwn(serving: Promise<void>): void {
+    this.#later.entered()
+    void serving.then(() => this.#later.left())
   }
 
   #giveUpInTime(exchange: TrackedExchange, { info, query }: RequestContext, serving: Promise<void>): void {
@@ -101,6 +132,8 @@ export class ApiHandler {
   async #serve(context: RequestContext, record: RequestRecord | undefined): Promise<void> {
     const { exchange, info, query } = context
     const { authorizer, route } = this.#options
+    const isCounted = !isLongRunning(info)
+    if (isCounted) this.#underWay++
     let isIdentifying = false
     try {
       // Before anybody is asked who they are, as upstream has it.
@@ -110,14 +143,14 @@ export class ApiHandler {
       const found = this.#identify(exchange, info)
       this.#enter(context, found instanceof Promise ? await found : found, record)
       if (isImpersonated(exchange.headers)) await this.#impersonate(context, record)
-      if (this.#options.memory?.isShort && !context.user.groups.includes(groups.masters)) throw new MemoryShort()
+      if (this.#options.memory?.isShort) await this.#waitForRoom(context)
       const waiting = record?.admit(context)
       if (waiting !== undefined) await waiting
       const attributes = attributesOf(context.user, info, query)
       const decided = authorizer.authorize(attributes)
-      const verdict = decided instanceof Promise ? await decided : decided
-      record?.authorized(context, verdict)
-      ensureAllowed(attributes, verdict)
+      const authorization = decided instanceof Promise ? await decided : decided
+      record?.authorized(context, authorization)
+      ensureAllowed(attributes, authorization)
       const endpoint = route(info, exchange.method)
       if (endpoint === undefined) throw serverCouldNotFind()
       const pending = endpoint(context)
@@ -129,9 +162,20 @@ export class ApiHandler {
       else if (error instanceof MemoryShort) respondTryLater(context, error.message, 1)
       else respondError(context, error, this.#options.logger, record)
     } finally {
-      record?.leave()
+      record?.leave(context)
       if (exchange instanceof TrackedExchange) exchange.leave()
+      if (isCounted && --this.#underWay === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
     }
+  }
+
+  /**
+   * Lists and large objects wait for a while: what they would take is soon given back by those before them. Others are sent away at once,
+   * but for those who look after the cluster.
+   */
+  async #waitForRoom({ info, exchange, user }: RequestContext): Promise<void> {
+    const needsMuch = info.verb === 'list' || Number(exchange.headers['content-length'] ?? 0) > largeBodyBytes
+    const hasRoom = needsMuch && (await this.#options.memory?.hasRoomWithin(roomPatienceMs))
+    if (!hasRoom && !user.groups.includes(groups.masters)) throw new MemoryShort()
   }
 
   #enter(context: RequestContext, { user, warnings, auditAnnotations }: AuthResult, record: RequestRecord | undefined): void {
@@ -167,6 +211,10 @@ export class ApiHandler {
   }
 }
 
+/** How long a list waits for memory. */
+const roomPatienceMs = 5000
+const largeBodyBytes = 256 * 1024
+
 const nobody: UserInfo = { name: '', groups: [], extra: {} }
 
 /**
@@ -188,8 +236,8 @@ export function attributesOf(user: UserInfo, info: RequestInfo, query: URLSearch
   return isSelective && isResourceRequest ? { ...attributes, ...selectorAttributes(query) } : attributes
 }
 
-function ensureAllowed(attributes: Attributes, verdict: Verdict): void {
-  if (verdict.decision !== 'allow') throw forbidden(attributes, verdict.reason)
+function ensureAllowed(attributes: Attributes, authorization: AuthorizationResult): void {
+  if (authorization.decision !== 'allow') throw forbidden(attributes, authorization.reason)
 }
 
 function splitTarget(target: string): { path: string; query: URLSearchParams } {
@@ -237,7 +285,7 @@ function statusErrorOf(thrown: unknown): StatusError | undefined {
   if (thrown instanceof Forbidden) return denied(thrown)
   if (thrown instanceof Unauthenticated) return unauthorized()
   if (thrown instanceof DecodeError) return badRequest(thrown.message)
-  if (thrown instanceof BodyTooLargeError) return requestEntityTooLarge(`limit is 3145728`)
+  if (thrown instanceof BodyTooLargeError) return requestEntityTooLarge(`limit is ${thrown.limitBytes}`)
   if (thrown instanceof ValueTooLargeError)
     return requestEntityTooLarge(thrown.limitBytes ? `limit is ${thrown.limitBytes}` : thrown.message)
   return undefined

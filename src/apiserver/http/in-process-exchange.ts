@@ -1,4 +1,6 @@
 /** A request that never leaves the process: the same road through the server, without sockets. */
+import { jsonText } from '#api/codec/json-text.ts'
+import { jsonCopy } from '#api/meta/json-copy.ts'
 import type { RequestTurns } from '#apiserver/http/request-turns.ts'
 import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
 
@@ -7,7 +9,13 @@ export type InProcessRequest = {
   target: string
   headers?: Record<string, string>
   body?: Uint8Array | string
+  /** In place of `body`: what its JSON would say. */
+  value?: object
   signal?: AbortSignal
+  /** Nobody waits for the answer: others of this process go first. */
+  goesLast?: boolean
+  /** Answers may come as values in place of bytes: see `value` and `values` of the response. */
+  takesValues?: boolean
 }
 
 export type InProcessResponse = {
@@ -17,7 +25,14 @@ export type InProcessResponse = {
   body: Uint8Array | undefined
   /** Pieces as they are written; ends when the server ends the answer or the request is aborted. */
   chunks(): AsyncIterable<Uint8Array>
+  /** What the JSON of the body would say, in place of `body`; shared with others, who rely on it to stay as it is. */
+  value?(): object
+  /** In place of `chunks`, likewise, where the answer is lines of JSON. */
+  values?(): AsyncIterable<readonly object[]>
 }
+
+/** To copy more than this takes long enough that others should come in between: it goes the way of bodies from elsewhere. */
+const copiedChars = 8 * 1024
 
 /** Sends a request through `handle` and resolves when the answer has begun (streams) or is whole. */
 export function inProcess(
@@ -48,7 +63,12 @@ export class InProcessExchange implements HttpExchange {
   readonly headers: Record<string, string>
   readonly connection: HttpConnection
   readonly httpVersion = '2'
+  readonly takesValues: boolean
+  readonly goesLast: boolean
   readonly #body: Uint8Array | string | undefined
+  readonly #value: object | undefined
+  /** A copy of the body: its sender may change it while it waits for its turn. */
+  readonly #bodyValue: object | undefined
   readonly #resolve: (response: InProcessResponse) => void
   readonly #reject: (error: unknown) => void
   readonly #closers: (() => void)[] = []
@@ -56,7 +76,7 @@ export class InProcessExchange implements HttpExchange {
   #turns: RequestTurns | undefined
 
   constructor(
-    { method, target, headers = {}, body }: InProcessRequest,
+    { method, target, headers = {}, body, value, goesLast = false, takesValues = false }: InProcessRequest,
     connection: HttpConnection,
     resolve: (response: InProcessResponse) => void,
     reject: (error: unknown) => void,
@@ -65,7 +85,11 @@ export class InProcessExchange implements HttpExchange {
     this.target = target
     this.headers = headers
     this.connection = connection
-    this.#body = body
+    this.takesValues = takesValues
+    this.goesLast = goesLast
+    this.#bodyValue = value && jsonCopy(value, copiedChars)
+    this.#value = this.#bodyValue && value
+    this.#body = value !== undefined && this.#bodyValue === undefined ? jsonText(value) : body
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -90,7 +114,11 @@ export class InProcessExchange implements HttpExchange {
     return this.#isClosed
   }
   readBody(): Promise<Buffer> {
-    return Promise.resolve(this.#body === undefined ? Buffer.alloc(0) : Buffer.from(this.#body as Uint8Array))
+    const body = this.#value === undefined ? this.#body : jsonText(this.#value)
+    return Promise.resolve(body === undefined ? Buffer.alloc(0) : Buffer.from(body as Uint8Array))
+  }
+  takeBodyValue(): object | undefined {
+    return this.#bodyValue
   }
   async *bodyPieces(): AsyncIterable<Uint8Array> {
     const body = await this.readBody()
@@ -110,67 +138,112 @@ export class InProcessExchange implements HttpExchange {
     const chunks = async function* () {
       yield bytes
     }
-    const resolve = () => this.#resolve({ status, headers, body: bytes, chunks })
-    if (this.#turns === undefined) resolve()
-    else this.#turns.take(resolve)
+    this.#answer({ status, headers, body: bytes, chunks })
+  }
+  respondValue(status: number, headers: HttpHeaders, value: () => object): void {
+    const chunks = async function* () {
+      yield Buffer.from(jsonText(value()))
+    }
+    this.#answer({ status, headers, body: undefined, chunks, value })
+  }
+  #answer(response: InProcessResponse): void {
+    if (this.#turns === undefined) this.#resolve(response)
+    else this.#turns.take(() => this.#resolve(response))
     this.close()
   }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
-    const pending: Uint8Array[] = []
-    const drained: (() => void)[] = []
-    let pendingBytes = 0
-    let wake: (() => void) | undefined
-    let hasEnded = false
-    const end = () => {
-      hasEnded = true
-      wake?.()
-      this.close()
-    }
-    this.onClose(() => {
-      hasEnded = true
-      wake?.()
-    })
-    const close = () => this.close()
     const turn = () => new Promise<void>((resolve) => (this.#turns === undefined ? resolve() : this.#turns.take(resolve)))
-    this.#resolve({
-      status,
-      headers,
-      body: undefined,
-      async *chunks() {
-        try {
-          for (;;) {
-            while (pending.length > 0) {
-              await turn()
-              const chunk = pending.shift() as Uint8Array
-              pendingBytes -= chunk.byteLength
-              if (pending.length === 0) for (const callback of drained) callback()
-              yield chunk
-            }
-            if (hasEnded) return
-            await new Promise<void>((resolve) => {
-              wake = resolve
-            })
-          }
-        } finally {
-          close()
+    const stream = new InProcessStream(turn, () => this.close())
+    this.onClose(() => stream.close())
+    const response = { status, headers, body: undefined, chunks: () => stream.chunks() }
+    this.#resolve(this.takesValues ? { ...response, values: () => stream.values() } : response)
+    return stream
+  }
+}
+
+type Piece = Uint8Array | readonly object[]
+
+/** An answer that is read as it is written. */
+class InProcessStream implements HttpResponseStream {
+  readonly #pending: { piece: Piece; sizeBytes: number }[] = []
+  readonly #drained: (() => void)[] = []
+  readonly #turn: () => Promise<void>
+  readonly #onEnd: () => void
+  #wake: (() => void) | undefined
+  #hasEnded = false
+  backlogBytes = 0
+
+  constructor(turn: () => Promise<void>, onEnd: () => void) {
+    this.#turn = turn
+    this.#onEnd = onEnd
+  }
+
+  write(chunk: Uint8Array | string): boolean {
+    if (this.#hasEnded) return false
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    this.#push(bytes, bytes.byteLength)
+    return true
+  }
+  give(values: readonly object[], sizeBytes: number): void {
+    if (!this.#hasEnded) this.#push(values, sizeBytes)
+  }
+  onDrain(callback: () => void): void {
+    this.#drained.push(callback)
+  }
+  end(): void {
+    this.close()
+    this.#onEnd()
+  }
+  abort(): void {
+    this.end()
+  }
+  close(): void {
+    this.#hasEnded = true
+    this.#wake?.()
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    for await (const piece of this.#pieces()) yield piece instanceof Uint8Array ? piece : linesOf(piece)
+  }
+
+  async *values(): AsyncGenerator<readonly object[]> {
+    for await (const piece of this.#pieces()) yield piece instanceof Uint8Array ? valuesOf(piece) : piece
+  }
+
+  async *#pieces(): AsyncGenerator<Piece> {
+    try {
+      for (;;) {
+        while (this.#pending.length > 0) {
+          await this.#turn()
+          const next = this.#pending.shift()
+          if (next === undefined) break
+          this.backlogBytes -= next.sizeBytes
+          if (this.#pending.length === 0) for (const callback of this.#drained) callback()
+          yield next.piece
         }
-      },
-    })
-    return {
-      write(chunk) {
-        if (hasEnded) return false
-        const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-        pending.push(bytes)
-        pendingBytes += bytes.byteLength
-        wake?.()
-        return true
-      },
-      get backlogBytes() {
-        return pendingBytes
-      },
-      onDrain: (callback) => drained.push(callback),
-      end,
-      abort: end,
+        if (this.#hasEnded) return
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    } finally {
+      this.#onEnd()
     }
   }
+
+  #push(piece: Piece, sizeBytes: number): void {
+    this.#pending.push({ piece, sizeBytes })
+    this.backlogBytes += sizeBytes
+    this.#wake?.()
+  }
+}
+
+function linesOf(values: readonly object[]): Uint8Array {
+  return Buffer.from(values.map((value) => `${jsonText(value)}\n`).join(''))
+}
+
+/** Whole lines: whoever writes for those who take values ends each piece with one. */
+function valuesOf(bytes: Uint8Array): object[] {
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString().split('\n')
+  return lines.flatMap((line) => (line.trim() === '' ? [] : (JSON.parse(line) as object)))
 }

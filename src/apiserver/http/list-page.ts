@@ -38,12 +38,23 @@ export async function listPage(
   // Whoever accepts old data gets everything at once, from memory, whatever the limit: upstream's cache does the same.
   const limit = options.resourceVersion === '0' ? 0 : options.limit
   await cache.prepareAll(selection.namespace)
-  return pageOf(source, selection, cache.list(selection.namespace), Math.max(cache.revision, source.store.revision), limit)
+  return pageOf(source, selection, cache.list(selection.namespace), shownRevision(cache), limit)
+}
+
+/** What the cache holds is as new as this: a store elsewhere may know of newer writes whose changes have not come yet. */
+function shownRevision(cache: ListSource['registry']['cache']): number {
+  // Where all of it is here, this also takes note of writes to other resources.
+  void cache.isFresh
+  return cache.revision
 }
 
 /** Throws when the revision does not come in time. */
-export async function waitForRevision({ registry, store }: ListSource, revision: number, patience: () => Promise<void>): Promise<void> {
-  if (Math.max(registry.cache.revision, store.revision) >= revision) return
+export async function waitForRevision(
+  { registry }: Pick<ListSource, 'registry'>,
+  revision: number,
+  patience: () => Promise<void>,
+): Promise<void> {
+  if (shownRevision(registry.cache) >= revision) return
   const timeUp = patience()
   const reached = await Promise.race([registry.cache.reached(revision).then(() => true), timeUp.then(() => false)])
   if (!reached) throw resourceVersionTooLarge(revision, registry.cache.revision)

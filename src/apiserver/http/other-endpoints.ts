@@ -4,11 +4,10 @@ import type { HealthChecks } from '#apiserver/health/health-checks.ts'
 import type { HealthcheckMetrics } from '#apiserver/health/healthcheck-metrics.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import { methodNotAllowed } from '#apiserver/http/refusals.ts'
-import type { Metrics } from '#base/metrics.ts'
 
 export type OtherEndpoints = {
   health: HealthChecks
-  metrics: Metrics
+  metricsText(): string | Promise<string>
   healthchecks: HealthcheckMetrics
   /** Of the groups that are served, for the index. */
   groupPaths(): readonly string[]
@@ -25,7 +24,7 @@ export function otherRoute(options: OtherEndpoints): (path: string, method: stri
   const fixed = new Map<string, Endpoint>(options.paths)
   fixed.set('/version', (context) => respondJson(context, options.version))
   const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
-  fixed.set('/metrics', ({ exchange }) => exchange.respond(200, { 'content-type': metricsType }, options.metrics.text()))
+  fixed.set('/metrics', async ({ exchange }) => exchange.respond(200, { 'content-type': metricsType }, await options.metricsText()))
   fixed.set('/metrics/slis', ({ exchange }) => exchange.respond(200, { 'content-type': metricsType }, options.healthchecks.text()))
   const index = () => [...fixed.keys(), ...options.health.paths(), ...options.groupPaths()]
   fixed.set('/', (context) => respondJson(context, { paths: indexPaths(index()) }))

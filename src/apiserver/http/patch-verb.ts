@@ -1,15 +1,18 @@
 /** Patching: JSON patch, merge patch, strategic merge patch, and server-side apply. */
 
 import { jsonText } from '#api/codec/json-text.ts'
-import { quoted } from '#api/meta/check.ts'
+import { cut, quoted } from '#api/meta/check.ts'
 import { applyPatch, type PatchKind, unknownOperationFields } from '#api/meta/patch/apply-patch.ts'
 import { goPrint } from '#api/meta/patch/go-print.ts'
+import { maxOperations } from '#api/meta/patch/json-patch.ts'
 import { badRequest, conflict, invalid, notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, UpdateRules } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
+import { authorizeCreate } from '#apiserver/http/authorize-create.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import { toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
-import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
+import { storingWithDefaults } from '#apiserver/http/decode-body.ts'
+import { decodingPatched, parsingPatchBody } from '#apiserver/http/decode-object.ts'
+import { countOutermost } from '#apiserver/http/entry-limits.ts'
 import { type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
 import { failure, unknownPatchType } from '#apiserver/http/refusals.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
@@ -18,6 +21,7 @@ import { dropRepeatedOwners } from '#apiserver/registry/owner-references.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inSteps, type Steps } from '#base/steps.ts'
 
 const patchKinds: Readonly<Record<string, PatchKind | 'apply'>> = {
   'application/json-patch+json': 'json',
@@ -44,17 +48,20 @@ export async function patchObject(
   const kind = patchKindOf(context, resource.definition)
   const body = await readWritten(context, services)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
-  const write = writeContext(context, resource, options, 'UpdateOptions')
-  const patch = kind === 'apply' ? undefined : parsePatch(kind, body, options)
+  const write = { ...writeContext(context, resource, options, 'UpdateOptions'), giveWay: () => services.giveWay(context) }
+  const patch = kind === 'apply' ? undefined : await inSteps(parsingPatch(kind, body, options), () => services.giveWay(context))
+  await services.giveWay(context)
   const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
     createsIfMissing: kind === 'apply' && context.info.subresource === '',
+    authorizeCreate: () => authorizeCreate(context, services.authorizer),
     retriesConflicts: true,
     ...defined({ rules }),
-    transform(prev) {
+    async transform(prev) {
       const next =
         kind === 'apply'
-          ? applied(prev, body, context, resource, write, options, services)
-          : patched(kind, prev, patch, context, resource, options)
+          ? await applied(prev, body, context, resource, write, options, services)
+          : await patched(kind, prev, patch, context, resource, options, services)
+      await services.giveWay(context)
       if (prev === undefined && next.metadata?.uid) {
         throw conflict(
           subjectOf(resource),
@@ -65,7 +72,7 @@ export async function patchObject(
       if (next.metadata && !next.metadata.namespace && resource.definition.scope === 'Namespaced')
         next.metadata.namespace = context.info.namespace
       checkName(next, context)
-      if (kind !== 'apply') services.ownership.afterUpdate(prev, next, write)
+      if (kind !== 'apply') await services.ownership.afterUpdate(prev, next, write)
       dropRepeatedOwners(next, context.warn, true)
       return next
     },
@@ -75,11 +82,15 @@ export async function patchObject(
 
 type ParsedPatch = { patch: unknown; strictErrors: string[] }
 
-function parsePatch(kind: PatchKind, body: Uint8Array, options: WriteOptions): ParsedPatch {
+function* parsingPatch(kind: PatchKind, body: Uint8Array, options: WriteOptions): Steps<ParsedPatch> {
   const isStrict = options.fieldValidation !== 'Ignore'
+  const operations = kind === 'json' ? countOutermost(body) : 0
+  // Too many operations are refused whatever they say, once it is known that there is an object.
+  if (operations > maxOperations) return { patch: Array(operations).fill(null), strictErrors: [] }
   try {
-    const { value, duplicates } = parsePatchBody(body)
-    const strictErrors = isStrict ? [...(kind === 'json' ? unknownOperationFields(value) : []), ...duplicates] : []
+    const { value, duplicates } = yield* parsingPatchBody(body)
+    yield
+    const strictErrors = isStrict ? [...(kind === 'json' ? unknownOperationFields(value) : []), ...duplicates()] : []
     return { patch: value, strictErrors }
   } catch (error) {
     const message = errorMessage(error)
@@ -88,30 +99,36 @@ function parsePatch(kind: PatchKind, body: Uint8Array, options: WriteOptions): P
 }
 
 /** What the patch makes of the current object, in the served version, then decoded like any body. */
-function patched(
+async function patched(
   kind: PatchKind,
   prev: KubernetesObject | undefined,
   parsed: ParsedPatch | undefined,
   context: RequestContext,
   resource: ServedResource,
   options: WriteOptions,
-): KubernetesObject {
+  { giveWay }: WriteServices,
+): Promise<KubernetesObject> {
   if (prev === undefined) throw notFound(subjectOf(resource), context.info.name)
   const { definition } = resource
   const { patch, strictErrors = [] } = parsed ?? {}
   const schema = definition.schema === '' ? undefined : schemaOf(definition.schema)
   const result: Record<string, unknown> = applyPatch(kind, resource.fromStored(prev), patch, schema)
+  await giveWay(context)
   const shown = () => (kind === 'strategic' ? goPrint(patch) : jsonText(result))
   const refuse = (why: string) =>
-    invalid({ group: '', kind: '' }, '', [{ type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${quoted(shown())}: ${why}` }])
-  const decoded = decodePatched(result, definition)
+    invalid({ group: '', kind: '' }, '', [
+      { type: 'FieldValueInvalid', field: 'patch', body: `Invalid value: ${quoted(cut(shown()))}: ${why}` },
+    ])
+  const decoded = await inSteps(decodingPatched(result, definition), () => giveWay(context))
+  await giveWay(context)
   if ('error' in decoded) throw refuse(kind === 'strategic' ? restoreError(decoded.error) : decoded.error)
   const problems = [...strictErrors, ...decoded.strictErrors]
   if (problems.length > 0) {
     if (options.fieldValidation === 'Warn') for (const each of problems) context.warn(each)
     if (options.fieldValidation === 'Strict') throw refuse(`strict decoding error: ${problems.join(', ')}`)
   }
-  return toStoredWithDefaults(resource, decoded.object)
+  await giveWay(context)
+  return inSteps(storingWithDefaults(resource, decoded.object), () => giveWay(context))
 }
 
 /** A strategic patch is not decoded from JSON but put together from maps, and upstream's complaints differ. */
@@ -124,21 +141,23 @@ function restoreError(message: string): string {
 }
 
 /** The configuration merged into the live object, then decoded like any body. */
-function applied(
+async function applied(
   prev: KubernetesObject | undefined,
   body: Uint8Array,
   context: RequestContext,
   resource: ServedResource,
   write: WriteContext,
   options: WriteOptions,
-  { ownership }: WriteServices,
-): KubernetesObject {
-  const merged = ownership.apply(prev, body, write, { ...options, warn: context.warn })
+  { ownership, giveWay }: WriteServices,
+): Promise<KubernetesObject> {
+  const merged = await ownership.apply(prev, body, write, { ...options, warn: context.warn })
+  await giveWay(context)
   // The schema was looked at while merging: nothing unknown is in it.
-  if (resource.definition.untyped !== undefined) return toStoredWithDefaults(resource, merged)
-  const decoded = decodePatched(merged as Record<string, unknown>, resource.definition)
+  if (resource.definition.untyped !== undefined) return inSteps(storingWithDefaults(resource, merged), () => giveWay(context))
+  const decoded = await inSteps(decodingPatched(merged as Record<string, unknown>, resource.definition), () => giveWay(context))
   if ('error' in decoded) throw failure(500, decoded.error)
-  return toStoredWithDefaults(resource, decoded.object)
+  await giveWay(context)
+  return inSteps(storingWithDefaults(resource, decoded.object), () => giveWay(context))
 }
 
 function subjectOf({ definition }: ServedResource) {

@@ -77,10 +77,13 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
 }
 
 function segments(path: string): string[] {
-  const trimmed = path.replace(/^\/+/, '').replace(/\/+$/, '')
-  if (trimmed === '') return []
-  const parts = trimmed.split('/')
-  return trimmed.includes('%') ? parts.map(decoded) : parts
+  let start = 0
+  let end = path.length
+  while (start < end && path[start] === '/') start++
+  while (end > start && path[end - 1] === '/') end--
+  if (start === end) return []
+  const parts = path.slice(start, end).split('/')
+  return path.includes('%') ? parts.map(decoded) : parts
 }
 
 function decoded(part: string): string {

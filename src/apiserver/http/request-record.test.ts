@@ -4,10 +4,12 @@ import type { V1Event } from '#api/audit/v1/types.gen.ts'
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
 import { AuditPolicy } from '#apiserver/audit/audit-policy.ts'
 import { Auditor } from '#apiserver/audit/auditor.ts'
+import { MeasuredCosts } from '#apiserver/fair-use/measured-costs.ts'
 import { FlowControl } from '#apiserver/flow-control/flow-control.ts'
 import { FlowMetrics } from '#apiserver/flow-control/flow-metrics.ts'
 import { AccessMetrics } from '#apiserver/metrics/access-metrics.ts'
 import { RequestMetrics } from '#apiserver/metrics/request-metrics.ts'
+import { defined } from '#base/defined.ts'
 import { type LogRecord, recordingLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { seededRandom } from '#base/random.ts'
@@ -29,13 +31,13 @@ const schema: V1FlowSchema = {
 }
 
 /** A server with one seat, whose users are called as their token, and whose only endpoint is given. */
-function server(endpoint: Endpoint) {
+function server(endpoint: Endpoint, serverSeats = 1) {
   const clock = new VirtualClock()
   const metrics = new Metrics()
   const events: V1Event[] = []
   const logged: LogRecord[] = []
   const logger = recordingLogger(logged)
-  const flowControl = new FlowControl({ clock, metrics: new FlowMetrics(metrics), serverSeats: 1, waitLimitMs: 1000 })
+  const flowControl = new FlowControl({ clock, metrics: new FlowMetrics(metrics), serverSeats, waitLimitMs: 1000 })
   flowControl.configure([schema], [level])
   const backend = { name: 'test', process: (event: V1Event) => void events.push(event), close: async () => {} }
   const policy = new AuditPolicy([{ level: 'Metadata' }], { omitStages: [], omitManagedFields: false })
@@ -59,12 +61,13 @@ function server(endpoint: Endpoint) {
       auditor: new Auditor({ policy, backends: [backend], clock, metrics }),
       flowControl,
       objectCount: () => 0,
+      costs: new MeasuredCosts(clock),
     },
   })
   const connection = { remoteAddress: '10.0.0.1', localAddress: '', clientCertificate: undefined, memo: undefined }
   const send = inProcess(handler.handle, connection)
   const get = (user: string, target = '/api/v1/namespaces/a/pods/b', headers: Record<string, string> = {}) =>
-    send({ method: 'GET', target, headers: { ...(user === '' ? {} : { authorization: `Bearer ${user}` }), ...headers } })
+    send({ method: 'GET', target, headers: { ...defined({ authorization: user === '' ? undefined : `Bearer ${user}` }), ...headers } })
   return { clock, metrics, events, logged, flowControl, get }
 }
 
@@ -108,6 +111,28 @@ test('whoever finds no seat is told to come back later', async () => {
   assert.match(metrics.text(), /apiserver_request_total\{code="429",/)
 })
 
+test('a client whose request held up others takes more seats with the next one of its kind; nobody else does', async () => {
+  const finish = Promise.withResolvers<void>()
+  let isFirst = true
+  const { get, flowControl } = server(async (context) => {
+    if (isFirst) context.heldMs += 70
+    else await finish.promise
+    isFirst = false
+    context.exchange.respond(200, {}, '{}')
+  }, 20)
+  const seats = () => flowControl.levels.get('only')?.seatsInUse
+  await get('jane')
+  assert.equal(seats(), 0)
+  const next = [get('jane')]
+  assert.equal(seats(), 4)
+  next.push(get('john'))
+  assert.equal(seats(), 5)
+  next.push(get('jane', '/api/v1/namespaces/a/secrets/b'))
+  assert.equal(seats(), 6)
+  finish.resolve()
+  for (const { status } of await Promise.all(next)) assert.equal(status, 200)
+})
+
 test('a watch gives its seat up once it has begun', async () => {
   const { get, flowControl } = server(({ exchange }) => {
     exchange.stream(200, {}).write('{}')
@@ -133,8 +158,8 @@ test('what was decided, and why, is noted in the audit log', async () => {
   const { get, events } = server(ok)
   await get('jane')
   await get('stranger')
-  const verdicts = events.filter(({ stage }) => stage === 'ResponseComplete').map(({ annotations }) => annotations)
-  assert.deepEqual(verdicts, [
+  const decisions = events.filter(({ stage }) => stage === 'ResponseComplete').map(({ annotations }) => annotations)
+  assert.deepEqual(decisions, [
     { 'authorization.k8s.io/decision': 'allow', 'authorization.k8s.io/reason': 'because' },
     { 'authorization.k8s.io/decision': 'forbid', 'authorization.k8s.io/reason': 'because' },
   ])

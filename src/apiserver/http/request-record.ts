@@ -3,7 +3,8 @@ import { attemptedCredentials } from '#apiserver/audit/attempted-credentials.ts'
 import type { AuditedRequest } from '#apiserver/audit/audited-request.ts'
 import type { Auditor } from '#apiserver/audit/auditor.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
-import type { Verdict } from '#apiserver/authz/authorizer.ts'
+import type { AuthorizationResult } from '#apiserver/authz/authorizer.ts'
+import type { MeasuredCosts } from '#apiserver/fair-use/measured-costs.ts'
 import type { FlowControl, Seat, TooManyRequests } from '#apiserver/flow-control/flow-control.ts'
 import { seatsFor } from '#apiserver/flow-control/work-estimate.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
@@ -25,6 +26,8 @@ export type RecordServices = {
   access: AccessMetrics
   /** Undefined: nothing is audited. */
   auditor?: Auditor | undefined
+  /** What requests like it have cost lately; undefined: nobody measures. */
+  costs?: MeasuredCosts | undefined
   /** Undefined: everything runs at once. */
   flowControl?: FlowControl | undefined
   /** How many objects of a resource there are. */
@@ -90,7 +93,7 @@ export class RequestRecord implements ExchangeWatcher {
     const seat = flowControl.admit({
       info,
       user,
-      seats: seatsFor(info, query, objectCount),
+      seats: Math.max(seatsFor(info, query, objectCount), this.#services.costs?.seatsFor(user.name, info) ?? 1),
       nowMs: this.#markMs,
       onLeave: (callback) => exchange.onClose(callback),
     })
@@ -113,7 +116,7 @@ export class RequestRecord implements ExchangeWatcher {
     this.#flow = schema
   }
 
-  authorized(context: RequestContext, { decision, reason }: Verdict): void {
+  authorized(context: RequestContext, { decision, reason }: AuthorizationResult): void {
     this.#services.access.authorized(decision, this.#lap())
     if (this.#audited === undefined) return
     context.annotateAudit('authorization.k8s.io/decision', decision === 'allow' ? 'allow' : 'forbid')
@@ -159,7 +162,8 @@ export class RequestRecord implements ExchangeWatcher {
   }
 
   /** The handler has done its part: from here on the request only streams. */
-  leave(): void {
+  leave({ user, info, heldMs }: RequestContext): void {
+    this.#services.costs?.observe(user.name, info, heldMs)
     this.#seat?.leave(this.#services.clock.monotonic())
   }
 

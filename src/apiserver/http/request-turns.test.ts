@@ -6,20 +6,20 @@ import { VirtualClock } from '#base/virtual-clock.ts'
 
 /** Time that passes with work alone, and an event loop that is turned by hand. */
 function handTurned() {
-  let heldMs = 0
+  let nowMs = 0
   let immediates: (() => void)[] = []
   const clock = Object.assign(new VirtualClock(), {
-    heldMs: () => heldMs,
+    heldMs: () => 1,
+    monotonic: () => nowMs,
     soon: (callback: () => void) => void immediates.push(callback),
   })
   return {
     turns: new RequestTurns(clock),
     work: (ms: number) => {
-      heldMs += ms
+      nowMs += ms
     },
     /** Sockets have their turn; then what asked to come after them. */
     async turn(others?: () => void) {
-      heldMs = 0
       others?.()
       const due = immediates
       immediates = []
@@ -46,18 +46,18 @@ test('requests begin at once until the event loop has been held for too long, an
   assert.deepEqual(done, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
-test('a turn that others have used up still has one of those who wait', async () => {
+test('what others have done in a turn does not keep anybody waiting', async () => {
   const { turns, work, turn } = handTurned()
   const done: number[] = []
+  const come = (number: number) => turns.take(() => void done.push(number))
   work(20)
-  for (let number = 0; number < 3; number++) turns.take(() => void done.push(number))
-  const others = () => work(20)
-  assert.deepEqual(done, [])
-  await turn(others)
+  come(0)
   assert.deepEqual(done, [0])
-  await turn(others)
-  assert.deepEqual(done, [0, 1])
-  await turn()
+  work(20)
+  come(1)
+  come(2)
+  assert.deepEqual(done, [0])
+  await turn(() => work(20))
   assert.deepEqual(done, [0, 1, 2])
 })
 
@@ -92,4 +92,24 @@ test('sockets and timers get their turn while promises alone could go on for eve
     steps++
   }
   assert.ok(isOver, `${steps} steps`)
+})
+
+test('connections take turns, and what is over by then is left out', async () => {
+  const { turns, work, turn } = handTurned()
+  const [busy, other] = [{}, {}]
+  const done: string[] = []
+  const doing = (name: string) => () => {
+    done.push(name)
+    work(20)
+  }
+  turns.take(doing('first'), {})
+  for (let number = 0; number < 4; number++) turns.take(doing(`busy ${number}`), busy, () => number === 1)
+  turns.take(doing('other'), other)
+  await turn()
+  assert.deepEqual(done, ['first', 'busy 0'])
+  await turn()
+  assert.deepEqual(done, ['first', 'busy 0', 'other'])
+  await turn()
+  await turn()
+  assert.deepEqual(done, ['first', 'busy 0', 'other', 'busy 2', 'busy 3'])
 })

@@ -1,10 +1,10 @@
 /** The endpoints of resources: which verb of which resource is answered how. */
 
 import { allVerbs, type Verb } from '#api/kind.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { notAcceptable, notFound } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ScaleRules, UpdateRules } from '#api/resource.ts'
-import { contentTypeOf, encodeList, encodeObject, encodeValue } from '#apiserver/http/answers.ts'
+import { contentTypeOf, encodeList, encodeValue, encodingObject } from '#apiserver/http/answers.ts'
 import { formOf, tableOptions } from '#apiserver/http/asked-form.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
@@ -15,9 +15,11 @@ import { patchObject } from '#apiserver/http/patch-verb.ts'
 import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
 import { methodNotAllowed } from '#apiserver/http/refusals.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
+import type { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { isSharedAsValue, sharedValue } from '#apiserver/http/shared-value.ts'
 import { untypedEndpoint, type VerbEndpoints } from '#apiserver/http/untyped-endpoints.ts'
 import { WatchTurns } from '#apiserver/http/watch-turns.ts'
 import { type WatchServices, watchObjects } from '#apiserver/http/watch-verb.ts'
@@ -38,6 +40,7 @@ import type { Clock } from '#base/clock.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { Random } from '#base/random.ts'
+import { inSteps } from '#base/steps.ts'
 import type { Store } from '#store/store.ts'
 
 export type EndpointServices = WriteServices & {
@@ -50,6 +53,8 @@ export type EndpointServices = WriteServices & {
   special(group: string, plural: string, subresource: string): SpecialSubresource | undefined
   /** Answers larger than this are compressed for clients that can take it. */
   gzipFromBytes: number
+  /** Those of answers that are made piece by piece. */
+  answerTurns: RequestTurns
   watches?: WatchMetrics
   outsideWatches: WatchServices['outsideWatches']
 }
@@ -140,11 +145,7 @@ function objectEndpoint(services: RouteServices, resource: ServedResource, info:
   const verbs = definition.verbs ?? allVerbs
   const needsNamespace = definition.scope === 'Namespaced' && info.namespace === ''
   const hasNamed = verbs.some((verb) => verb === 'get' || verb === 'update' || verb === 'delete' || verb === 'patch')
-  const pathIsNamed =
-    info.path
-      .split('/')
-      .filter((part) => part !== '')
-      .at(-1) !== info.resource
+  const pathIsNamed = lastSegment(info.path) !== info.resource
   if (pathIsNamed && !hasNamed) return undefined
   const notAllowed: Endpoint = () => {
     throw methodNotAllowed()
@@ -173,6 +174,12 @@ function objectEndpoint(services: RouteServices, resource: ServedResource, info:
     default:
       return notAllowed
   }
+}
+
+function lastSegment(path: string): string {
+  let end = path.length
+  while (end > 0 && path[end - 1] === '/') end--
+  return path.slice(path.lastIndexOf('/', end - 1) + 1, end)
 }
 
 async function deleteOne(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
@@ -256,6 +263,7 @@ async function listObjects(services: EndpointServices, context: RequestContext, 
   const page = await listPage({ registry: resource.registry, store: services.store }, selection, options, () =>
     services.clock.sleep(listPatienceMs),
   )
+  if (options.limit === 0) services.fairUse.requireShortList(page.items.length)
   await respondList(services, context, resource, page, form)
 }
 
@@ -271,9 +279,8 @@ async function deleteMany(services: EndpointServices, context: RequestContext, r
   const write = deleteContext(context, resource, options)
   warnOfUnspecifiedPropagation(resource, options, write)
   for (const { namespace, name } of page.items) {
-    await resource.registry.delete(name, options, { ...write, namespace, isOfMany: true }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await resource.registry.delete(name, options, { ...write, namespace, isOfMany: true }).catch(ignoreNotFound)
+    await services.giveWay(context)
   }
   await respondList(services, context, resource, page, form)
 }
@@ -289,11 +296,11 @@ function respondList(
   page: ListPage,
   form: Form,
 ): Promise<void> {
-  const { clock, gzipFromBytes } = services
+  const { answerTurns: turns, gzipFromBytes } = services
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
   addWarnings(context, headers)
   const pieces = encodeList(resource, page, form, tableOptions(services, context))
-  return respondPieces(pieces, { exchange: context.exchange, clock, headers, gzipFromBytes })
+  return respondPieces(pieces, { exchange: context.exchange, turns, headers, gzipFromBytes })
 }
 
 function respondWritten(
@@ -315,8 +322,14 @@ export function respondObject(
 ): void | Promise<void> {
   const headers: HttpHeaders = { 'content-type': contentTypeOf(form) }
   addWarnings(context, headers)
-  const body = encodeObject(resource, object, form, tableOptions(services, context))
-  return respondWhole(body, { exchange: context.exchange, headers, gzipFromBytes: services.gzipFromBytes, status })
+  const { exchange } = context
+  if (exchange.takesValues && isSharedAsValue(resource, form)) {
+    return exchange.respondValue?.(status, headers, () => sharedValue(resource, object), object.jsonBytes)
+  }
+  const answer = (body: Uint8Array) => respondWhole(body, { exchange, headers, gzipFromBytes: services.gzipFromBytes, status })
+  const encoding = encodingObject(resource, object, form, tableOptions(services, context))
+  const body = inSteps(encoding, () => services.giveWay(context))
+  return body instanceof Promise ? body.then(answer) : answer(body)
 }
 
 function respondDeleted(context: RequestContext, { definition }: ServedResource, { object }: CachedObject, form: Form, code: number): void {

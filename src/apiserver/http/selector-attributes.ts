@@ -1,15 +1,19 @@
 /** Selectors of a request as authorizers see them: who may list only the pods of one node says so. */
+
 import { parseFieldSelector } from '#api/meta/field-selector.ts'
 import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { Attributes, FieldRequirement, LabelRequirement } from '#apiserver/authz/authorizer.ts'
+import { defined } from '#base/defined.ts'
 
 /** What cannot be read is left out, which grants nothing; the request is refused for it later. */
 export function selectorAttributes(query: URLSearchParams): Pick<Attributes, 'fieldSelector' | 'labelSelector'> {
   const fields = query.get('fieldSelector')
   const labels = query.get('labelSelector')
   return {
-    ...(fields ? { fieldSelector: fieldRequirements(fields) } : {}),
-    ...(labels ? { labelSelector: labelRequirements(labels) } : {}),
+    ...defined({
+      fieldSelector: fields ? fieldRequirements(fields) : undefined,
+      labelSelector: labels ? labelRequirements(labels) : undefined,
+    }),
   }
 }
 

@@ -1,12 +1,10 @@
 /** Answers that are made piece by piece, without holding up others, as fast as the client takes them. */
 import { reuseChunk } from '#apiserver/http/chunks.ts'
 import { takesGzip } from '#apiserver/http/content-coding.ts'
-import type { Clock } from '#base/clock.ts'
+import type { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { type GzipStream, gzip, gzipStream } from '#base/compression.ts'
 import type { HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
 
-/** After so long others get their turn. */
-const turnMs = 4
 /** Answers up to this size are sent whole, with their length. */
 const wholeBytes = 128 * 1024
 /** So much is made before the client has taken it. */
@@ -16,7 +14,8 @@ const gzipLevel = 1
 
 export type PiecesOptions = {
   exchange: HttpExchange
-  clock: Clock
+  /** Shared by all such answers: twenty at once take no more of a turn of the event loop than one. */
+  turns: RequestTurns
   headers: HttpHeaders
   /** Larger answers are compressed for clients that take it. */
   gzipFromBytes: number
@@ -25,12 +24,11 @@ export type PiecesOptions = {
 /** Resolves when all is handed over or the client has gone. What `pieces` throws before the answer has begun is thrown. */
 export async function respondPieces(
   pieces: Generator<Uint8Array>,
-  { exchange, clock, headers, gzipFromBytes }: PiecesOptions,
+  { exchange, turns, headers, gzipFromBytes }: PiecesOptions,
 ): Promise<void> {
   const first: Uint8Array[] = []
   let size = 0
   let isWhole = false
-  let startedMs = clock.monotonic()
   while (size <= wholeBytes && !isWhole) {
     const { value, done } = pieces.next()
     if (done) isWhole = true
@@ -38,10 +36,7 @@ export async function respondPieces(
       first.push(value)
       size += value.length
     }
-    if (clock.monotonic() - startedMs > turnMs) {
-      await turn(clock)
-      startedMs = clock.monotonic()
-    }
+    if (!turns.isInTurn) await turn(turns, exchange)
   }
   if (isWhole) {
     const body = first.length === 1 ? (first[0] as Uint8Array) : Buffer.concat(first)
@@ -52,13 +47,13 @@ export async function respondPieces(
   if (isCompressed) addGzip(headers)
   const stream = exchange.stream(200, headers)
   const sink = isCompressed ? compressed(stream, exchange) : plain(stream)
-  await pump(joined(first, pieces), sink, exchange, clock)
+  await pump(joined(first, pieces), sink, exchange, turns)
 }
 
 /** A whole body; compressed, if it is large and the client takes that. */
 export function respondWhole(
   body: Uint8Array,
-  { exchange, headers, gzipFromBytes, status = 200 }: Omit<PiecesOptions, 'clock'> & { status?: number },
+  { exchange, headers, gzipFromBytes, status = 200 }: Omit<PiecesOptions, 'turns'> & { status?: number },
 ): void | Promise<void> {
   if (body.length < gzipFromBytes || !takesGzip(exchange.headers['accept-encoding'])) return exchange.respond(status, headers, body)
   addGzip(headers)
@@ -84,29 +79,25 @@ type Sink = {
   end(): void
 }
 
-async function pump(pieces: Iterable<Uint8Array>, sink: Sink, exchange: HttpExchange, clock: Clock): Promise<void> {
+async function pump(pieces: Iterable<Uint8Array>, sink: Sink, exchange: HttpExchange, turns: RequestTurns): Promise<void> {
   let wake = () => {}
   sink.onCaughtUp(() => wake())
   exchange.onClose(() => wake())
-  let startedMs = clock.monotonic()
   for (const piece of pieces) {
     if (piece.length > 0) sink.write(piece)
-    const isBehind = sink.isBehind()
     while (sink.isBehind() && !exchange.isClosed) {
       await new Promise<void>((resolve) => {
         wake = resolve
       })
     }
     if (exchange.isClosed) return
-    if (!isBehind && clock.monotonic() - startedMs < turnMs) continue
-    await turn(clock)
-    startedMs = clock.monotonic()
+    if (!turns.isInTurn) await turn(turns, exchange)
   }
   sink.end()
 }
 
-function turn(clock: Clock): Promise<void> {
-  return new Promise((resolve) => clock.soon(resolve))
+function turn(turns: RequestTurns, { connection }: HttpExchange): Promise<void> {
+  return new Promise((resolve) => turns.take(resolve, connection))
 }
 
 function plain(stream: HttpResponseStream): Sink {

@@ -3,6 +3,7 @@
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
+import type { Steps } from '#base/steps.ts'
 
 export class ServedResource {
   /** Of the version in the request's path. */
@@ -28,9 +29,24 @@ export class ServedResource {
     return this.definition.storedAs.fromStored(deepCopy(object))
   }
 
+  /** As `fromStored`, in steps: to copy a large object takes as long as to convert it. */
+  *showing(object: KubernetesObject): Steps<KubernetesObject> {
+    if (this.definition.storedAs === undefined) return object
+    const copy = deepCopy(object)
+    yield
+    return this.definition.storedAs.fromStored(copy)
+  }
+
   /** Takes a private object of the served version and gives one of the stored version. */
   toStored(object: KubernetesObject): KubernetesObject {
     return this.definition.storedAs === undefined ? object : this.definition.storedAs.toStored(object)
+  }
+
+  /** As `toStored`, in steps. */
+  *storing(object: KubernetesObject): Steps<KubernetesObject> {
+    const { storedAs } = this.definition
+    if (storedAs?.storing === undefined) return this.toStored(object)
+    return yield* storedAs.storing(object)
   }
 
   /** Calls back when this version is served no more, or in another way. */

@@ -58,6 +58,9 @@ export class TrackedExchange implements HttpExchange {
       return bytes
     })
   }
+  takeBodyValue(): object | undefined {
+    return this.#watcher.wantsBody ? undefined : this.#inner.takeBodyValue?.()
+  }
   /** Bodies that are passed on are not looked at. */
   bodyPieces(): AsyncIterable<Uint8Array> {
     return this.#inner.bodyPieces()
@@ -84,6 +87,17 @@ export class TrackedExchange implements HttpExchange {
     this.#begin(status, headers, body, false)
     this.#inner.respond(status, headers, body)
     this.#end(body === undefined ? 0 : body.length)
+  }
+
+  get takesValues(): boolean {
+    return this.#inner.takesValues === true && !this.#watcher.wantsPlainAnswer
+  }
+
+  respondValue(status: number, headers: HttpHeaders, value: () => object, sizeBytes: number): void {
+    if (this.#isGivenUp) return
+    this.#begin(status, headers, undefined, false)
+    this.#inner.respondValue?.(status, headers, value, sizeBytes)
+    this.#end(sizeBytes)
   }
 
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
@@ -151,6 +165,10 @@ class CountedStream implements HttpResponseStream {
     this.#watcher?.onChunk(chunk)
     // Whoever looks on may keep what it sees.
     return this.#inner.write(chunk, this.#watcher === undefined ? onSent : undefined)
+  }
+  give(values: readonly object[], sizeBytes: number): void {
+    this.#sizeBytes += sizeBytes
+    this.#inner.give?.(values, sizeBytes)
   }
   onDrain(callback: () => void): void {
     this.#inner.onDrain(callback)

@@ -12,13 +12,20 @@ import type { Clock, Timer } from '#base/clock.ts'
 export type EventEncoder = {
   readonly key: string
   event(type: ChangeType, object: CachedObject): Uint8Array
+  /** The object without making bytes of it. */
+  share?(object: CachedObject): object
   bookmark(revision: number, isEndOfInitialEvents: boolean): Uint8Array
   error(status: V1Status): Uint8Array
 }
 
+/** An event as those in this process get it. */
+export type SharedEvent = { type: ChangeType; object: object }
+
 /** Where events go. */
 export type EventSink = {
   write(bytes: Uint8Array): void
+  /** In place of `write`, where the client takes events as they are; there is an encoder's `share` then. */
+  give?: ((events: readonly SharedEvent[], sizeBytes: number) => void) | undefined
   /** The client has not taken enough of what was written. */
   isBehind(): boolean
   /** Called when that may be over. */
@@ -156,21 +163,19 @@ export class WatchStream {
   #writeInitial(initial: { objects: readonly CachedObject[]; next: number }): void {
     if (this.#waits(initial.objects)) return
     const { selection, encoder, sink, announcesInitialEvents } = this.#options
-    const events: Uint8Array[] = []
+    const events: Event[] = []
     let size = 0
     while (initial.next < initial.objects.length && size < turnBytes) {
       const object = initial.objects[initial.next++] as CachedObject
       if (!selection.matches(object)) continue
-      const bytes = encoder.event('ADDED', object)
-      this.#options.onSent?.(bytes.length)
-      events.push(bytes)
-      size += bytes.length
+      events.push({ type: 'ADDED', object })
+      size += object.value.byteLength
     }
+    this.#send(events)
     if (initial.next === initial.objects.length) {
       this.#initial = undefined
-      if (announcesInitialEvents) events.push(encoder.bookmark(this.#revision, true))
+      if (announcesInitialEvents) sink.write(encoder.bookmark(this.#revision, true))
     }
-    if (events.length > 0) sink.write(joined(events))
     if (this.#initial) this.#ask()
     else this.takeTurn(undefined)
   }
@@ -206,15 +211,15 @@ export class WatchStream {
     if (first === undefined || last === undefined) return
     if (this.#pending.length > 0) this.#ask()
     this.#revision = Math.max(this.#revision, last.change.revision)
-    const { selection, encoder, onSent } = this.#options
-    if (!selection.isAll || shared === undefined) {
+    const { selection, encoder, onSent, sink } = this.#options
+    if (!selection.isAll || shared === undefined || sink.give !== undefined) {
       this.#write(pending)
       return
     }
     const key = `${encoder.key} ${selection.namespace} ${first.change.revision} ${last.change.revision} ${pending.length}`
-    const bytes = shared.get(key, () => joined(pending.map((each) => this.#encoded(each))))
+    const bytes = shared.get(key, () => joined(pending.map(shownEvent).map(({ type, object }) => encoder.event(type, object))))
     if (onSent) for (let count = 0; count < pending.length; count++) onSent(bytes.length / pending.length)
-    this.#options.sink.write(bytes)
+    sink.write(bytes)
   }
 
   /** Those of one revision stay together: what was written is known by its revision alone. */
@@ -227,17 +232,29 @@ export class WatchStream {
   }
 
   #write(pending: readonly Pending[]): void {
-    if (pending.length === 0) return
-    const { onSent, sink } = this.#options
-    const events = pending.map((each) => this.#encoded(each))
-    if (onSent) for (const { length } of events) onSent(length)
-    sink.write(joined(events))
+    this.#send(pending.map(shownEvent))
   }
 
-  #encoded({ type, change }: Pending): Uint8Array {
-    // What leaves the selection is shown as it was last seen in it, under the revision of the change.
-    const shown = type === 'DELETED' && change.type !== 'DELETED' ? change.previous?.at(change.revision) : change.object
-    return this.#options.encoder.event(type, shown ?? change.object)
+  #send(events: readonly Event[]): void {
+    if (events.length === 0) return
+    const { onSent, sink, encoder } = this.#options
+    const { share } = encoder
+    if (sink.give === undefined || share === undefined) {
+      const pieces = events.map(({ type, object }) => encoder.event(type, object))
+      if (onSent) for (const { length } of pieces) onSent(length)
+      writeEvents(sink, pieces)
+      return
+    }
+    let sizeBytes = 0
+    for (const { type, object } of events) {
+      const length = object.jsonBytes + type.length + aroundEventBytes
+      onSent?.(length)
+      sizeBytes += length
+    }
+    sink.give(
+      events.map(({ type, object }) => ({ type, object: share(object) })),
+      sizeBytes,
+    )
   }
 
   /** A change may move an object into the selection or out of it. */
@@ -266,6 +283,36 @@ export class WatchStream {
     this.stop()
   }
 }
+
+/** Large ones stay as they are: others may be sent the same bytes. */
+const joinedBelowBytes = 8 * 1024
+
+function writeEvents(sink: EventSink, events: readonly Uint8Array[]): void {
+  let small: Uint8Array[] = []
+  const writeSmall = () => {
+    if (small.length > 0) sink.write(joined(small))
+    small = []
+  }
+  for (const event of events) {
+    if (event.length < joinedBelowBytes) {
+      small.push(event)
+      continue
+    }
+    writeSmall()
+    sink.write(event)
+  }
+  writeSmall()
+}
+
+type Event = { type: ChangeType; object: CachedObject }
+
+/** What leaves the selection is shown as it was last seen in it, under the revision of the change. */
+function shownEvent({ type, change }: Pending): Event {
+  const shown = type === 'DELETED' && change.type !== 'DELETED' ? change.previous?.at(change.revision) : change.object
+  return { type, object: shown ?? change.object }
+}
+
+const aroundEventBytes = '{"type":"","object":}\n'.length
 
 function joined(events: readonly Uint8Array[]): Uint8Array {
   return events.length === 1 ? (events[0] as Uint8Array) : Buffer.concat(events)

@@ -1,4 +1,5 @@
 /** Answering a watch: from where, in which form, how long. */
+import type { FairUse } from '#apiserver/fair-use/fair-use.ts'
 import { eventEncoder, type TableOptions } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { addWarnings } from '#apiserver/http/handler.ts'
@@ -8,6 +9,7 @@ import { type ListOptions, listOptions, validateListOptions } from '#apiserver/h
 import { failure, watchNotAcceptable } from '#apiserver/http/refusals.ts'
 import { selectionOf } from '#apiserver/http/selection.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
+import { isSharedAsValue } from '#apiserver/http/shared-value.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { type EventEncoder, type EventSink, WatchStream } from '#apiserver/http/watch-stream.ts'
 import type { WatchTurns } from '#apiserver/http/watch-turns.ts'
@@ -26,6 +28,7 @@ export type WatchServices = {
   ownTurns: WatchTurns
   /** The watches of clients elsewhere that are open, to be ended when the server stops. */
   outsideWatches: Set<WatchStream>
+  fairUse: FairUse
   /** What watchers are sent is counted where this is there. */
   watches?: WatchMetrics
 }
@@ -52,17 +55,18 @@ export async function watchObjects(
   const { cache } = resource.registry
   const fromRevision = startOf(options)
   if (fromRevision === undefined && needsWaiting(options, resource)) await waitForState(services, resource, options)
+  const isOutside = !(exchange.connection instanceof TrustedConnection)
+  const place = isOutside ? services.fairUse.watch(context.user.name) : undefined
   const headers: HttpHeaders = { 'content-type': watchContentType(form) }
   addWarnings(context, headers)
   const stream = exchange.stream(200, headers)
-  const isOutside = !(exchange.connection instanceof TrustedConnection)
   const watch = new WatchStream({
     cache,
     selection,
     encoder: form.as === 'Table' ? eventEncoder(resource, form, table) : sharedEncoder(resource, form),
     clock: services.clock,
     turns: isOutside ? services.turns : services.ownTurns,
-    sink: new StreamSink(stream),
+    sink: new StreamSink(stream, exchange.takesValues === true && resource.isStoredVersion && isSharedAsValue(resource, form)),
     fromRevision: fromRevision === 'now' ? cache.revision : fromRevision,
     announcesInitialEvents: options.sendInitialEvents === true && options.allowWatchBookmarks,
     wantsBookmarks: options.allowWatchBookmarks,
@@ -74,6 +78,7 @@ export async function watchObjects(
   exchange.onClose(() => {
     ending[Symbol.dispose]()
     services.outsideWatches.delete(watch)
+    place?.[Symbol.dispose]()
     watch.stop()
   })
   watch.start()
@@ -90,13 +95,9 @@ function needsWaiting({ resourceVersion }: ListOptions, { registry: { cache } }:
   return resourceVersion === '' ? !cache.isFresh : Number(resourceVersion) > cache.revision
 }
 
-async function waitForState(
-  { store, clock }: WatchServices,
-  { registry }: ServedResource,
-  { resourceVersion }: ListOptions,
-): Promise<void> {
+async function waitForState({ clock }: WatchServices, { registry }: ServedResource, { resourceVersion }: ListOptions): Promise<void> {
   if (resourceVersion === '') await registry.cache.fresh()
-  else await waitForRevision({ registry, store }, Number(resourceVersion), () => clock.sleep(listPatienceMs))
+  else await waitForRevision({ registry }, Number(resourceVersion), () => clock.sleep(listPatienceMs))
 }
 
 /** One encoder serves all who ask for the same form; a table's columns are sent once to each. */
@@ -121,9 +122,11 @@ const sharedEncoders = new WeakMap<ServedResource, Map<string, EventEncoder>>()
 
 class StreamSink implements EventSink {
   readonly #stream: HttpResponseStream
+  readonly give: EventSink['give']
 
-  constructor(stream: HttpResponseStream) {
+  constructor(stream: HttpResponseStream, sharesObjects: boolean) {
     this.#stream = stream
+    if (sharesObjects) this.give = (events, sizeBytes) => stream.give?.(events, sizeBytes)
   }
   write(bytes: Uint8Array): void {
     this.#stream.write(bytes)

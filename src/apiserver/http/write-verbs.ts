@@ -4,9 +4,13 @@ import { managerName } from '#api/meta/apply/manager-name.ts'
 import { badRequest, forbidden } from '#api/meta/status-error.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, UpdateRules } from '#api/resource.ts'
+import type { Authorizer } from '#apiserver/authz/authorizer.ts'
+import type { FairUse } from '#apiserver/fair-use/fair-use.ts'
+import { authorizeCreate } from '#apiserver/http/authorize-create.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import { contentMedia, decodeBody, toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
-import { decodeOptions } from '#apiserver/http/decode-object.ts'
+import { contentMedia, decodingBody, storingWithDefaults } from '#apiserver/http/decode-body.ts'
+import { decodeOptions, decodePlainValue } from '#apiserver/http/decode-object.ts'
+import { requiringFewEntries } from '#apiserver/http/entry-limits.ts'
 import { deleteOptionsFromQuery, type WriteOptions, writeOptions } from '#apiserver/http/query-options.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import type { FieldOwnership } from '#apiserver/registry/field-ownership.ts'
@@ -16,22 +20,50 @@ import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { inSteps } from '#base/steps.ts'
 
 export type WriteServices = {
   ownership: FieldOwnership
-  bodyLimitBytes: number
   /** Resolves when it is the turn of one more large body. */
   largeBodyTurn(): Promise<void>
+  /** Undefined, unless the request has kept others waiting, which is noted: then when it is its turn again. */
+  giveWay(context: RequestContext): Promise<void> | undefined
+  fairUse: FairUse
+  /** Asked once more where a change turns out to be a creation. */
+  authorizer: Authorizer
 }
 
 /** To read and validate an object of this size takes so long that others come between two of them. */
 const largeBodyBytes = 8 * 1024
 
 /** The body of a write. */
-export async function readWritten({ exchange }: RequestContext, { bodyLimitBytes, largeBodyTurn }: WriteServices): Promise<Buffer> {
-  const body = await exchange.readBody(bodyLimitBytes)
-  if (body.length >= largeBodyBytes) await largeBodyTurn()
+export async function readWritten(context: RequestContext, services: WriteServices): Promise<Buffer> {
+  const { exchange, info } = context
+  const body = await exchange.readBody(services.fairUse.bodyBytesFor({ group: info.group, plural: info.resource }))
+  if (body.length < largeBodyBytes) return body
+  await services.largeBodyTurn()
+  await inSteps(requiringFewEntries(body, services.fairUse.limits.entries), () => services.giveWay(context))
+  await services.giveWay(context)
   return body
+}
+
+/** The object that a write sends, as its sender means it. */
+async function readObject(
+  context: RequestContext,
+  { definition }: ServedResource,
+  services: WriteServices,
+  { fieldValidation }: WriteOptions,
+): Promise<KubernetesObject> {
+  const given = definition.untyped === undefined ? context.exchange.takeBodyValue?.() : undefined
+  const plain = given && decodePlainValue(given, definition)
+  if (plain !== undefined) return plain
+  const body = await readWritten(context, services)
+  const decoding = decodingBody(body, definition, {
+    ...bodyOptions(context),
+    fieldValidation,
+    entryLimits: services.fairUse.limits.entries,
+  })
+  return inSteps(decoding, () => services.giveWay(context))
 }
 
 export type Written = { status: number; object: CachedObject }
@@ -39,12 +71,15 @@ export type Written = { status: number; object: CachedObject }
 export async function createObject(context: RequestContext, resource: ServedResource, services: WriteServices): Promise<Written> {
   const options = writeOptions('CreateOptions', context.query)
   contentMedia(context.headers['content-type'])
-  const body = await readWritten(context, services)
-  const decoded = decodeBody(body, resource.definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
-  const object = toStoredWithDefaults(resource, decoded)
+  const decoded = await readObject(context, resource, services, options)
+  await services.giveWay(context)
+  const object = await inSteps(storingWithDefaults(resource, decoded), () => services.giveWay(context))
   wipeSystemFields(object)
   dropRepeatedOwners(object, context.warn)
-  const write = writeContext(context, resource, options, 'CreateOptions')
+  const write = { ...writeContext(context, resource, options, 'CreateOptions'), giveWay: () => services.giveWay(context) }
+  await services.giveWay(context)
+  const { name = '' } = object.metadata ?? {}
+  services.fairUse.requireRoomInNamespace(resource.definition, write.namespace, name, resource.registry.cache.count(write.namespace))
   return { status: 201, object: await resource.registry.create(object, write) }
 }
 
@@ -54,17 +89,19 @@ export async function replaceObject(
   services: WriteServices,
   rules: UpdateRules<KubernetesObject> | undefined,
 ): Promise<Written> {
-  const body = await readWritten(context, services)
   const options = writeOptions('UpdateOptions', context.query)
-  const decoded = decodeBody(body, resource.definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
-  const next = toStoredWithDefaults(resource, decoded)
+  const decoded = await readObject(context, resource, services, options)
+  await services.giveWay(context)
+  const next = await inSteps(storingWithDefaults(resource, decoded), () => services.giveWay(context))
   checkName(next, context)
   dropRepeatedOwners(next, context.warn)
-  const write = writeContext(context, resource, options, 'UpdateOptions')
+  const write = { ...writeContext(context, resource, options, 'UpdateOptions'), giveWay: () => services.giveWay(context) }
+  await services.giveWay(context)
   const { object, wasCreated } = await resource.registry.update(context.info.name, write, {
     expectsUid: true,
-    transform(prev) {
-      services.ownership.afterUpdate(prev, next, write)
+    authorizeCreate: () => authorizeCreate(context, services.authorizer),
+    async transform(prev) {
+      await services.ownership.afterUpdate(prev, next, write)
       return next
     },
     ...defined({ rules }),
@@ -95,7 +132,7 @@ export function warnOfUnspecifiedPropagation({ definition }: ServedResource, opt
 }
 
 export async function readDeleteOptions(context: RequestContext, services: WriteServices, isUntyped = false): Promise<V1DeleteOptions> {
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   if (body.length === 0) return deleteOptionsFromQuery(context.query)
   return decodeOptions<V1DeleteOptions>(
     body,

@@ -1,5 +1,7 @@
 /** What is measured of the store and of what lies in it. */
+
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Labels, Metrics } from '#base/metrics.ts'
 import type { Operation, Store, Transaction } from '#store/store.ts'
 
@@ -72,7 +74,10 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock, find
     size: () => store.size(),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-    ...(store.defragment ? { defragment: () => store.defragment?.() ?? Promise.resolve() } : {}),
+    ...defined({
+      defragment: store.defragment ? () => store.defragment?.() ?? Promise.resolve() : undefined,
+      alarm: store.alarm ? () => store.alarm?.() ?? Promise.resolve(undefined) : undefined,
+    }),
   }
 }
 

@@ -29,6 +29,13 @@ export type Destination = {
   onAnswer?(): void
 }
 
+/** Resolves when the answer has begun: whoever is answered elsewhere takes no seat here any longer. */
+export function untilAnswered(send: (onAnswer: () => void) => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    send(resolve).then(resolve, reject)
+  })
+}
+
 export async function forward(context: RequestContext, destination: Destination): Promise<void> {
   if (isUpgradeRequest(context.exchange)) await forwardUpgrade(context, destination)
   else if (destination.mustUpgrade) throw badRequest('Upgrade request required')

@@ -28,6 +28,7 @@ export async function sendPieces(
     }
     stream.end()
   } catch {
+    // The node has cut the answer off; the client sees it cut off too.
     stream.abort()
   }
 }

@@ -1,5 +1,6 @@
 /** Builds documents in small steps, so that requests get their turn meanwhile. */
-import { type DefinitionOptions, eachDefinition } from './definition.ts'
+import { inSteps } from '#base/steps.ts'
+import { type DefinitionOptions, definitionsFor } from './definition.ts'
 import { openApiV2, openApiV3, type SchemaObject } from './dialect.ts'
 import { headV2, PathsV2, tailV2 } from './document-v2.ts'
 import { headV3, pathItemV3, securitySchemes } from './document-v3.ts'
@@ -23,10 +24,11 @@ export async function buildV3(paths: Iterable<PathItem>, options: Omit<Definitio
     await breathe()
   }
   const schemas: string[] = []
-  for (const [name, schema] of await definitionsOf(items, { ...options, dialect: openApiV3 }, breathe)) {
+  for (const [name, schema] of await inSteps(definitionsFor(typesOf(items), { ...options, dialect: openApiV3 }), breathe)) {
     schemas.push(member(name, schema))
     await breathe()
   }
+  await breathe()
   const components = `{"schemas":{${schemas.join(',')}},${members({ securitySchemes })}}`
   return Buffer.from(`{${members(headV3)},"paths":{${writtenPaths.join(',')}},"components":${components}}`)
 }
@@ -45,7 +47,7 @@ export async function buildV2(
     sink.entry('paths', item.path, writer.item(item))
     await breathe()
   }
-  const definitions = await definitionsOf(items, { ...options, dialect: openApiV2 }, breathe)
+  const definitions = await inSteps(definitionsFor(typesOf(items), { ...options, dialect: openApiV2 }), breathe)
   for (const [name, schema] of definitions) {
     sink.entry('definitions', name, schema)
     await breathe()
@@ -60,16 +62,8 @@ export async function buildV2(
       }
     }
   }
+  await breathe()
   return sink.finish()
-}
-
-async function definitionsOf(items: Iterable<PathItem>, options: DefinitionOptions, breathe: Breathe): Promise<[string, SchemaObject][]> {
-  const definitions: [string, SchemaObject][] = []
-  for (const definition of eachDefinition(typesOf(items), options)) {
-    definitions.push(definition)
-    await breathe()
-  }
-  return definitions.sort(byName)
 }
 
 async function byPath(paths: Iterable<PathItem>, breathe: Breathe): Promise<PathItem[]> {

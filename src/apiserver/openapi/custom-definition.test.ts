@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { customKinds } from '#api/custom-kinds/custom-kind.ts'
+import { atOnce } from '#base/steps.ts'
 import { customTypesOf } from './custom-definition.ts'
 import { openApiV2, openApiV3, type SchemaObject } from './dialect.ts'
 
@@ -34,7 +35,8 @@ const widgets: V1CustomResourceDefinition = {
 for (const dialect of [openApiV2, openApiV3])
   test(`the metadata of custom resources is described for \`kubectl explain\` (OpenAPI ${dialect.version})`, () => {
     const kinds = [...customKinds(widgets, { read: () => widgets, live: { isTerminating: false } })]
-    const definition = customTypesOf(kinds).get('com.example.v1.Widget')?.(dialect)
+    const steps = customTypesOf(kinds).get('com.example.v1.Widget')?.(dialect)
+    const definition = steps && atOnce(steps)
     const properties = definition?.schema['properties'] as Record<string, SchemaObject>
     const embedded = properties['template']?.['properties'] as Record<string, SchemaObject>
     for (const metadata of [properties['metadata'], embedded['metadata']])

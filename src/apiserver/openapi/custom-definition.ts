@@ -1,10 +1,13 @@
 /** The types of custom resources as documents show them: the schema of the definition, and what every object has. */
+
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { isStructural } from '#api/custom-kinds/version-schema.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import { describe } from '#api/schema/describe.ts'
 import { listKindOf } from '#api/scheme.ts'
+import { defined } from '#base/defined.ts'
+import type { Steps } from '#base/steps.ts'
 import type { Definition } from './definition.ts'
 import type { Dialect, SchemaObject } from './dialect.ts'
 
@@ -18,27 +21,36 @@ export function customTypeNames(definition: ResourceDefinition): { object: strin
   return { object: `${prefix}.${definition.kind}`, list: `${prefix}.${listKindOf(definition)}` }
 }
 
-export type CustomTypes = ReadonlyMap<string, (dialect: Dialect) => Definition>
+/** In steps: a schema may be large. */
+export type CustomTypes = ReadonlyMap<string, (dialect: Dialect) => Steps<Definition>>
 
 export function customTypesOf(definitions: Iterable<ResourceDefinition>): CustomTypes {
-  const types = new Map<string, (dialect: Dialect) => Definition>()
+  const types = new Map<string, (dialect: Dialect) => Steps<Definition>>()
   for (const definition of definitions) {
     if (definition.untyped === undefined) continue
     const { object, list } = customTypeNames(definition)
     types.set(object, (dialect) => objectDefinition(definition, dialect))
-    types.set(list, (dialect) => listDefinition(definition, object, dialect))
+    types.set(list, (dialect) => oneStep(listDefinition(definition, object, dialect)))
   }
   return types
 }
 
-function objectDefinition(definition: ResourceDefinition, dialect: Dialect): Definition {
+function* oneStep(definition: Definition): Steps<Definition> {
+  yield
+  return definition
+}
+
+function* objectDefinition(definition: ResourceDefinition, dialect: Dialect): Steps<Definition> {
   const references = new Set<string>()
   const untyped = definition.untyped
   const schema = untyped?.schema.schema ?? {}
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true || untyped?.schema.keepsUnknown === true
   // Clients of old would refuse every field that is not named, so that nothing is, where any will do.
   const isKnown = Object.keys(schema).length > 0 && isStructural(schema) && !(dialect.version === 2 && isOpen)
-  const shown: SchemaObject = isKnown ? withMeta(schemaObject(schema, dialect, references), dialect, references) : { type: 'object' }
+  yield
+  const shown: SchemaObject = isKnown
+    ? withMeta(yield* schemaObject(schema, { dialect, references }), dialect, references)
+    : { type: 'object' }
   const { group, kind, version, fieldSelectors = {} } = definition
   shown['x-kubernetes-group-version-kind'] = [{ group, kind, version }]
   const selectable = Object.keys(fieldSelectors)
@@ -62,9 +74,10 @@ function listDefinition(definition: ResourceDefinition, itemType: string, dialec
     },
     required: ['items'],
     'x-kubernetes-group-version-kind': [{ group, kind: listKind, version }],
-    ...(dialect.version === 3 && selectable.length > 0
-      ? { 'x-kubernetes-selectable-fields': selectable.map((fieldPath) => ({ fieldPath })) }
-      : {}),
+    ...defined({
+      'x-kubernetes-selectable-fields':
+        dialect.version === 3 && selectable.length > 0 ? selectable.map((fieldPath) => ({ fieldPath })) : undefined,
+    }),
   }
   return { schema, references }
 }
@@ -123,26 +136,29 @@ const plainKeys = [
 
 const junctors = ['allOf', 'anyOf', 'oneOf'] as const
 
-function schemaObject(schema: V1JSONSchemaProps, dialect: Dialect, references: Set<string>): SchemaObject {
+type Writing = { readonly dialect: Dialect; readonly references: Set<string> }
+
+/** So many properties are a step. */
+const stepProperties = 200
+
+function* schemaObject(schema: V1JSONSchemaProps, writing: Writing): Steps<SchemaObject> {
+  const { dialect, references } = writing
   const shown: SchemaObject = {}
   for (const key of plainKeys) if (schema[key] != null) shown[key] = schema[key] as SchemaObject
   const isV2 = dialect.version === 2
   const isOpaque = isV2 && (schema.nullable === true || schema['x-kubernetes-preserve-unknown-fields'] === true)
   const items = itemSchema(schema)
-  if (items !== undefined && !isOpaque) shown['items'] = schemaObject(items, dialect, references)
-  if (schema.properties !== undefined && !isOpaque) {
-    const inside = Object.entries(schema.properties).map(([name, each]) => [name, schemaObject(each, dialect, references)] as const)
-    shown['properties'] = Object.fromEntries(inside)
-  }
+  if (items !== undefined && !isOpaque) shown['items'] = yield* schemaObject(items, writing)
+  if (schema.properties !== undefined && !isOpaque) shown['properties'] = yield* propertiesObject(schema.properties, writing)
   const { additionalProperties } = schema
   if (additionalProperties != null)
     shown['additionalProperties'] = isSchema(additionalProperties)
-      ? schemaObject(additionalProperties, dialect, references)
+      ? yield* schemaObject(additionalProperties, writing)
       : (additionalProperties as unknown as boolean)
   if (isV2) simplify(shown, schema)
   else {
-    for (const key of junctors) if (schema[key]?.length) shown[key] = schema[key]?.map((each) => schemaObject(each, dialect, references))
-    if (schema.not != null) shown['not'] = schemaObject(schema.not, dialect, references)
+    for (const key of junctors) if (schema[key]?.length) shown[key] = yield* schemaObjects(schema[key] ?? [], writing)
+    if (schema.not != null) shown['not'] = yield* schemaObject(schema.not, writing)
     if (schema['x-kubernetes-int-or-string'] === true && schema.anyOf === undefined && schema.allOf === undefined)
       shown['anyOf'] = [{ type: 'integer' }, { type: 'string' }]
   }
@@ -153,6 +169,22 @@ function schemaObject(schema: V1JSONSchemaProps, dialect: Dialect, references: S
     ...withMeta(shown, dialect, references),
     required: [...required, ...['kind', 'apiVersion'].filter((name) => !required.includes(name))],
   }
+}
+
+function* propertiesObject(properties: NonNullable<V1JSONSchemaProps['properties']>, writing: Writing): Steps<SchemaObject> {
+  const inside: [string, SchemaObject][] = []
+  for (const [name, each] of Object.entries(properties)) {
+    inside.push([name, yield* schemaObject(each, writing)])
+    if (inside.length % stepProperties === 0) yield
+  }
+  // Whatever its name, a property is one of the object's own.
+  return Object.fromEntries(inside)
+}
+
+function* schemaObjects(schemas: readonly V1JSONSchemaProps[], writing: Writing): Steps<SchemaObject[]> {
+  const shown: SchemaObject[] = []
+  for (const each of schemas) shown.push(yield* schemaObject(each, writing))
+  return shown
 }
 
 /** Version 2 knows neither null nor choices, and its clients take a list without items, or an open object, for a mistake. */

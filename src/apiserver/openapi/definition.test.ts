@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { builtInKinds } from '#api/kinds.ts'
-import { definitionOf, eachDefinition } from './definition.ts'
+import { atOnce } from '#base/steps.ts'
+import { definitionOf, definitionsFor } from './definition.ts'
 import { openApiV2, openApiV3, type SchemaObject } from './dialect.ts'
 
 const core = 'io.k8s.api.core.v1'
@@ -103,9 +104,11 @@ test('a description that a field shares with its type is given once', () => {
 for (const dialect of [openApiV2, openApiV3]) {
   test(`every type that version ${dialect.version} documents speak of is defined`, () => {
     const definitions = new Map(
-      eachDefinition(
-        builtInKinds.map(({ schema }) => schema),
-        { dialect },
+      atOnce(
+        definitionsFor(
+          builtInKinds.map(({ schema }) => schema),
+          { dialect },
+        ),
       ),
     )
     const missing = new Set<string>()

@@ -4,6 +4,7 @@ import { describe } from '#api/schema/describe.ts'
 import { findSchema } from '#api/schema/schema.ts'
 import type { FieldSchema, LeafKind, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
 import { append } from '#base/append.ts'
+import type { Steps } from '#base/steps.ts'
 import type { CustomTypes } from './custom-definition.ts'
 import type { Dialect, SchemaObject } from './dialect.ts'
 import { namedLeaves, schemaOrNames, specialTypes } from './special-types.ts'
@@ -31,11 +32,9 @@ export type DefinitionOptions = {
   custom?: CustomTypes
 }
 
-/** Undefined where there is no such type. */
+/** Undefined where there is no such type, those told of at run time aside. */
 export function definitionOf(typeName: string, options: DefinitionOptions): Definition | undefined {
   const { dialect } = options
-  const custom = options.custom?.get(typeName)
-  if (custom !== undefined) return custom(dialect)
   const references = new Set<string>()
   const special = specialTypes[typeName]
   if (special !== undefined) {
@@ -151,16 +150,20 @@ function described(text: string): SchemaObject {
   return text === '' ? {} : { description: text }
 }
 
-/** The definitions that these types need, themselves included, one by one. */
-export function* eachDefinition(typeNames: Iterable<string>, options: DefinitionOptions): Generator<[name: string, schema: SchemaObject]> {
+/** The definitions that these types need, themselves included, in order of name; in steps. */
+export function* definitionsFor(typeNames: Iterable<string>, options: DefinitionOptions): Steps<[name: string, schema: SchemaObject][]> {
+  const found = new Map<string, SchemaObject>()
   const seen = new Set<string>()
   const waiting = [...typeNames]
   for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
     if (seen.has(name)) continue
     seen.add(name)
-    const definition = definitionOf(name, options)
+    const custom = options.custom?.get(name)
+    const definition = custom === undefined ? definitionOf(name, options) : yield* custom(options.dialect)
+    yield
     if (definition === undefined) continue
-    yield [name, definition.schema]
+    found.set(name, definition.schema)
     append(waiting, definition.references)
   }
+  return [...found].sort(([one], [other]) => (one < other ? -1 : 1))
 }

@@ -38,12 +38,14 @@ export class PathsV2 {
       ...omitEmpty({ parameters }),
       responses: Object.fromEntries(responses.map(({ code, type }) => [String(code), responseObject(code, type)])),
       ...defined({ 'x-kubernetes-action': action }),
-      ...(kind === undefined ? {} : { 'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version } }),
+      ...defined({
+        'x-kubernetes-group-version-kind': kind === undefined ? undefined : { group: kind.group, kind: kind.kind, version: kind.version },
+      }),
     }
   }
 
   #body({ type, isRequired }: NonNullable<Operation['body']>): SchemaObject {
-    const body: SchemaObject = { name: 'body', in: 'body', ...(isRequired ? { required: true } : {}), schema: openApiV2.refer(type, {}) }
+    const body: SchemaObject = { name: 'body', in: 'body', ...omitEmpty({ required: isRequired }), schema: openApiV2.refer(type, {}) }
     return type.startsWith('io.k8s.apimachinery.') ? this.#reference(type, 'body', body) : body
   }
 
@@ -58,7 +60,7 @@ export class PathsV2 {
       ...omitEmpty({ description: text }),
       name,
       in: parameter.in,
-      ...(parameter.in === 'path' ? { required: true } : {}),
+      ...omitEmpty({ required: parameter.in === 'path' }),
     }
     return parameter.isInline ? object : this.#reference(parameter, name, object)
   }

@@ -26,18 +26,21 @@ function operationObject(operation: Operation, shared: readonly Parameter[]): Sc
     tags: [tag],
     ...defined({ description: text }),
     operationId: id,
-    ...(own.length === 0 ? {} : { parameters: own.map(parameterObject) }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            content: contents(consumed(operation), openApiV3.refer(body.type, {})),
-            ...(body.isRequired ? { required: true } : {}),
-          },
-        }),
+    ...omitEmpty({ parameters: own.map(parameterObject) }),
+    ...defined({
+      requestBody:
+        body === undefined
+          ? undefined
+          : {
+              content: contents(consumed(operation), openApiV3.refer(body.type, {})),
+              ...omitEmpty({ required: body.isRequired }),
+            },
+    }),
     responses: Object.fromEntries(operation.responses.map((response) => [String(response.code), responseObject(response, produces)])),
     ...defined({ 'x-kubernetes-action': action }),
-    ...(kind === undefined ? {} : { 'x-kubernetes-group-version-kind': { group: kind.group, kind: kind.kind, version: kind.version } }),
+    ...defined({
+      'x-kubernetes-group-version-kind': kind === undefined ? undefined : { group: kind.group, kind: kind.kind, version: kind.version },
+    }),
   }
 }
 
@@ -65,8 +68,7 @@ function parameterObject(parameter: Parameter): SchemaObject {
     object = {
       name,
       in: parameter.in,
-      ...omitEmpty({ description }),
-      ...(parameter.in === 'path' ? { required: true } : {}),
+      ...omitEmpty({ description, required: parameter.in === 'path' }),
       schema: { type, uniqueItems: true },
     }
     written.set(parameter, object)

@@ -1,5 +1,7 @@
 /** Types with a JSON form of their own, which no struct describes. */
+
 import type { LeafKind } from '#api/schema/type-schema.ts'
+import { defined } from '#base/defined.ts'
 import type { SchemaObject } from './dialect.ts'
 
 const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
@@ -61,7 +63,7 @@ export const specialTypes: Readonly<Record<string, SpecialType>> = {
   'io.k8s.apimachinery.pkg.version.Info': {
     text: 'The version of a server.',
     v2: versionInfo(() => ({ type: 'string' })),
-    v3: versionInfo((isRequired) => ({ type: 'string', ...(isRequired ? { default: '' } : {}) })),
+    v3: versionInfo((isRequired) => ({ type: 'string', ...defined({ default: isRequired ? '' : undefined }) })),
   },
 }
 

@@ -63,7 +63,13 @@ export function readAuthority(name: AuthorityName, certificatePem: string, priva
 }
 
 /** A new key and a certificate for it, which never outlives the authority. */
-export function issueIdentity(identity: Identity, authority: Authority, nowMs: number, random: Random): KeyPair {
+export function issueIdentity(
+  identity: Identity,
+  authority: Authority,
+  nowMs: number,
+  random: Random,
+  lifeMs = certificateLifeMs,
+): KeyPair {
   if (authority.signer === undefined) {
     throw new Error(
       `cannot issue the certificate ${identity.name}: ${authority.name}.key is not there; put the key or ${identity.name}.pem beside ${authority.name}.crt`,
@@ -71,7 +77,7 @@ export function issueIdentity(identity: Identity, authority: Authority, nowMs: n
   }
   const { privateKey, publicKey } = newKeys()
   const notBeforeMs = nowMs - backdateMs
-  const notAfterMs = Math.min(nowMs + certificateLifeMs, authority.notAfterMs)
+  const notAfterMs = Math.min(nowMs + lifeMs, authority.notAfterMs)
   const der = issueCertificate(
     {
       serialNumber: random.bytes(16),

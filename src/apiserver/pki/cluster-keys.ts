@@ -1,9 +1,11 @@
 import { createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { type Authority, issueIdentity, type KeyPair, newAuthority, pemOf, renewedAuthority } from '#apiserver/pki/authority.ts'
+import { ExpiryWatch, type WatchedCertificate } from '#apiserver/pki/expiry-watch.ts'
 import { type AuthorityName, authorities, type Identity } from '#apiserver/pki/identities.ts'
 import type { KeyDirectory, ServiceAccountKeys } from '#apiserver/pki/key-directory.ts'
 import { serves } from '#apiserver/pki/serves.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 
@@ -39,33 +41,39 @@ export class ClusterKeys {
   readonly #authorities = new Map<AuthorityName, Authority>()
   readonly #identities = new Map<string, { identity: Identity; pair: KeyPair }>()
   readonly #listeners = new Set<(changed: readonly string[]) => void>()
-  readonly #watch: Disposable
+  readonly #changes: FollowedFiles
+  /** Of those that cannot be renewed here, since the key of their authority is kept elsewhere. */
+  readonly #expiry: ExpiryWatch
   #serviceAccountKeys: ServiceAccountKeys
   #renewal: Timer | undefined
   #isOver = false
-  #reload: Timer | undefined
   #busy: Promise<unknown> = Promise.resolve()
 
-  private constructor(options: ClusterKeysOptions, loaded: Authority[], serviceAccountKeys: ServiceAccountKeys) {
+  private constructor(options: ClusterKeysOptions, loaded: Authority[], serviceAccountKeys: ServiceAccountKeys, changes: FollowedFiles) {
     this.#options = options
     this.#serviceAccountKeys = serviceAccountKeys
     for (const authority of loaded) this.#authorities.set(authority.name, authority)
-    this.#watch = options.directory.watch(() => {
-      this.#reload ??= options.clock.after(settleMs, () => {
-        this.#reload = undefined
-        this.#inBackground('reading changed certificates', () => this.#reloadAll())
-      })
-    })
+    const { clock, log: logger } = options
+    this.#expiry = new ExpiryWatch({ clock, logger, certificates: () => this.#keptByOthers() })
+    this.#changes = changes
+    changes.readAgain(
+      () => this.#exclusively(() => this.#reloadAll()),
+      (error) => this.#failed('reading changed certificates', error),
+    )
   }
 
   static async open(options: ClusterKeysOptions, identities: readonly Identity[]): Promise<ClusterKeys> {
     const names = Object.keys(authorities) as AuthorityName[]
+    const { directory, clock } = options
+    using stack = new DisposableStack()
+    const changes = stack.use(new FollowedFiles((onChange) => directory.watch(onChange), { clock, ms: settleMs }))
     const [serviceAccountKeys, ...loaded] = await Promise.all([
-      readOrCreateServiceAccountKeys(options.directory),
+      readOrCreateServiceAccountKeys(directory),
       ...names.map((name) => readOrCreateAuthority(name, options)),
     ])
-    const keys = new ClusterKeys(options, loaded, serviceAccountKeys)
+    const keys = stack.use(new ClusterKeys(options, loaded, serviceAccountKeys, changes))
     await keys.add(identities)
+    stack.move()
     return keys
   }
 
@@ -91,16 +99,23 @@ export class ClusterKeys {
     return this.#serviceAccountKeys
   }
 
+  /** Resolves when what is under way is written. */
+  async settled(): Promise<void> {
+    await this.#busy
+  }
+
   /** Takes further identities into care (a node that joins this process): loads them, or issues them. */
   async add(identities: readonly Identity[]): Promise<void> {
     await Promise.all(
       identities.map(async (identity) => {
         const authority = this.authority(identity.signer)
         const kept = await this.#options.directory.readIdentity(identity.name)
-        const isGood = kept !== undefined && serves(kept, identity, authority) && this.#now() < renewAtMs(kept)
+        const isInTime = kept !== undefined && (this.#now() < renewAtMs(kept) || authority.signer === undefined)
+        const isGood = isInTime && serves(kept, identity, authority)
         this.#identities.set(identity.name, { identity, pair: isGood ? kept : await this.#issue(identity) })
       }),
     )
+    this.#expiry.look()
     this.#schedule()
   }
 
@@ -135,9 +150,9 @@ export class ClusterKeys {
 
   [Symbol.dispose](): void {
     this.#isOver = true
-    this.#watch[Symbol.dispose]()
+    this.#changes[Symbol.dispose]()
+    this.#expiry[Symbol.dispose]()
     this.#renewal?.cancel()
-    this.#reload?.cancel()
     this.#listeners.clear()
   }
 
@@ -177,16 +192,20 @@ export class ClusterKeys {
     const changed: string[] = []
     for (const authority of this.#authorities.values()) {
       const found = await directory.readAuthority(authority.name)
-      if (found === undefined || found.certificatePem === authority.certificatePem) continue
+      if (found === undefined) continue
+      // Its key may have come or gone.
       this.#authorities.set(found.name, found)
-      changed.push(found.name)
+      if (found.certificatePem !== authority.certificatePem) changed.push(found.name)
     }
     for (const entry of this.#identities.values()) {
       const { identity, pair } = entry
       const found = await directory.readIdentity(identity.name)
       const authority = this.authority(identity.signer)
       if (found !== undefined && found.certificatePem !== pair.certificatePem && serves(found, identity, authority)) entry.pair = found
-      else if (!serves(pair, identity, authority)) entry.pair = await this.#issue(identity)
+      else if (!serves(pair, identity, authority)) {
+        if (authority.signer !== undefined) entry.pair = await this.#issue(identity)
+        else this.#options.log.error(`${identity.name}.pem is not of ${authority.name}.crt, whose key is not there: replace it`)
+      }
       if (entry.pair !== pair) changed.push(identity.name)
     }
     const serviceAccountKeys = await directory.readServiceAccountKeys()
@@ -195,33 +214,47 @@ export class ClusterKeys {
       changed.push('sa')
     }
     this.#tell(changed)
+    this.#expiry.look()
     this.#schedule()
+  }
+
+  #canRenew(name: string): boolean {
+    const signer = this.#identities.get(name)?.identity.signer ?? (name as AuthorityName)
+    return this.authority(signer).signer !== undefined
+  }
+
+  #keptByOthers(): WatchedCertificate[] {
+    const all = [
+      ...[...this.#authorities.values()].map((authority) => ({ ...authority, place: `${authority.name}.crt` })),
+      ...[...this.#identities].map(([name, { pair }]) => ({ ...pair, name, place: `${name}.pem` })),
+    ]
+    return all.filter(({ name }) => !this.#canRenew(name))
   }
 
   #schedule(): void {
     // What was under way when this ended must not begin anew.
     if (this.#isOver) return
-    const due = [...this.#authorities.values(), ...[...this.#identities.values()].map(({ pair }) => pair)].map(renewAtMs)
+    const all: [string, Times][] = [...this.#authorities, ...[...this.#identities].map(([name, { pair }]): [string, Times] => [name, pair])]
+    const due = all.filter(([name]) => this.#canRenew(name)).map(([, times]) => renewAtMs(times))
     const delayMs = Math.min(...due) - this.#now()
     this.#renewal?.cancel()
     this.#renewal = this.#options.clock.after(Math.min(Math.max(delayMs, settleMs), longestSleepMs), () =>
-      this.#inBackground('renewing certificates', async () => {
+      this.#exclusively(() => {
         const nowMs = this.#now()
-        await this.#renewWhere((_, times) => nowMs >= renewAtMs(times))
-      }),
+        return this.#renewWhere((name, times) => nowMs >= renewAtMs(times) && this.#canRenew(name))
+      }).catch((error: unknown) => this.#failed('renewing certificates', error)),
     )
   }
 
-  #inBackground(action: string, run: () => Promise<void>): void {
-    this.#exclusively(run).catch((error: unknown) => {
-      this.#options.log.error(`${action} failed`, { error })
-      this.#renewal?.cancel()
-      if (!this.#isOver) this.#renewal = this.#options.clock.after(longestSleepMs, () => this.#schedule())
-    })
+  #failed(action: string, error: unknown): void {
+    this.#options.log.error(`${action} failed`, { error })
+    this.#renewal?.cancel()
+    if (!this.#isOver) this.#renewal = this.#options.clock.after(longestSleepMs, () => this.#schedule())
   }
 
   #exclusively<T>(run: () => Promise<T>): Promise<T> {
     const result = this.#busy.then(run)
+    // Whoever asked for it gets the failure; the next one only waits for its end.
     this.#busy = result.catch(() => {})
     return result
   }

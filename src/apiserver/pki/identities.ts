@@ -64,6 +64,10 @@ export function clusterIdentities(serving: ServingAddresses): Identity[] {
   ]
 }
 
+/** Of what runs beside the components, where that is a program of its own, and of who applies whatever manifests users give it. */
+export const addonsIdentities: readonly Identity[] = [client('addons', 'typernetes:addons')]
+export const addonManagerIdentities: readonly Identity[] = [client('addon-manager', 'system:addon-manager', ['system:masters'])]
+
 /** What the store shows where it is served as etcd, and what its clients show. */
 export function storeIdentities(addresses: readonly string[]): Identity[] {
   return [
@@ -71,11 +75,18 @@ export function storeIdentities(addresses: readonly string[]): Identity[] {
       name: 'etcd-server',
       signer: 'etcd-ca',
       subject: { commonName: 'etcd-server' },
-      usages: ['serverAuth'],
+      // An etcd calls itself by it: its JSON gateway is a client.
+      usages: ['serverAuth', 'clientAuth'],
       subjectAltNames: { dnsNames: ['localhost'], ipAddresses: distinct(['127.0.0.1', '::1', ...addresses]) },
     },
     { ...client('etcd-client', 'etcd-client'), signer: 'etcd-ca' },
   ]
+}
+
+/** Of a member of an etcd cluster, which shows itself to the other members, too. */
+export function etcdMemberIdentities(name: string, addresses: readonly string[]): Identity[] {
+  const [server, ...others] = storeIdentities(addresses) as [Identity, ...Identity[]]
+  return [server, { ...server, name: 'etcd-peer', subject: { commonName: name } }, ...others]
 }
 
 /** What a kubelet shows to the API server, and what it shows to those who call it. */

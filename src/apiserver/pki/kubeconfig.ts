@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path'
+import { jsYaml } from '#api/codec/js-yaml.ts'
 import type { KeyPair } from '#apiserver/pki/authority.ts'
 import { type Files, hasCode } from '#base/files.ts'
 
@@ -65,7 +66,7 @@ export async function mergedKubeconfig(
   entry: KubeconfigEntry,
   options: { makeCurrent?: boolean } = {},
 ): Promise<{ text: string; contextName: string }> {
-  const yaml = await import('js-yaml')
+  const yaml = jsYaml()
   const loaded: unknown = existing?.trim() ? yaml.load(existing) : {}
   if (loaded === null || typeof loaded !== 'object' || Array.isArray(loaded)) throw new Error('the kubeconfig to merge into is not a map')
   const config = loaded as Kubeconfig
@@ -96,7 +97,7 @@ export async function removeFromKubeconfig(files: Files, path: string, server: s
 }
 
 export async function kubeconfigWithout(existing: string, server: string): Promise<{ text: string; names: string[] }> {
-  const yaml = await import('js-yaml')
+  const yaml = jsYaml()
   const loaded: unknown = yaml.load(existing)
   if (loaded === null || typeof loaded !== 'object' || Array.isArray(loaded)) return { text: existing, names: [] }
   const config = { ...(loaded as Kubeconfig) }

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { type AuthorityName, authorities, type Identity } from '#apiserver/pki/identities.ts'
 import type { KeyDirectory } from '#apiserver/pki/key-directory.ts'
+import { defined } from '#base/defined.ts'
 import { type ExtendedKeyUsage, extendedKeyUsageIds } from '#wire/x509/certificate.ts'
 import { readCertificate } from '#wire/x509/read-certificate.ts'
 
@@ -28,7 +29,7 @@ export async function storedIdentities(directory: KeyDirectory): Promise<Identit
         usages: (Object.keys(extendedKeyUsageIds) as ExtendedKeyUsage[]).filter((usage) =>
           extendedKeyUsages.includes(extendedKeyUsageIds[usage]),
         ),
-        ...(hasNames ? { subjectAltNames: { dnsNames, ipAddresses } } : {}),
+        ...defined({ subjectAltNames: hasNames ? { dnsNames, ipAddresses } : undefined }),
       }
     }),
   )

@@ -8,9 +8,10 @@ import { invalid } from '#api/meta/status-error.ts'
 import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext } from '#api/resource.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** Brings the object into shape and validates it; throws a StatusError of reason Invalid. Returns the warnings for its creator. */
-export function beforeCreate(definition: ResourceDefinition, object: KubernetesObject, context: RuleContext): string[] {
+export function* beforeCreate(definition: ResourceDefinition, object: KubernetesObject, context: RuleContext): Steps<string[]> {
   const metadata = metadataOf(object)
   delete metadata.deletionTimestamp
   delete metadata.deletionGracePeriodSeconds
@@ -22,7 +23,10 @@ export function beforeCreate(definition: ResourceDefinition, object: KubernetesO
   const { scope, nameRule = nameIsDns1123Subdomain, finalizers = 'qualified' } = definition
   const check = new Check(object)
   validateObjectMeta(check.at('metadata').with(metadata), { scope, nameRule, finalizers })
-  definition.validate?.(object, check, context)
+  yield
+  const validation = definition.validate?.(object, check, context)
+  if (validation) yield* validation
+  yield
   if (!check.failed) checkPathSegment(check.at('metadata').with(metadata))
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
   const warnings = definition.warningsOnCreate?.(object) ?? []

@@ -8,15 +8,16 @@ import { putBackOtherPart } from '#api/meta/spec-and-status.ts'
 import { invalid } from '#api/meta/status-error.ts'
 import type { KubernetesObject, ResourceDefinition, RuleContext, UpdateRules } from '#api/resource.ts'
 import { metadataOf } from '#apiserver/registry/metadata-of.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** `rules` are the definition's own, or those of the subresource that is written. Returns the warnings for the writer. */
-export function beforeUpdate(
+export function* beforeUpdate(
   definition: ResourceDefinition,
   rules: UpdateRules<KubernetesObject>,
   next: KubernetesObject,
   prev: KubernetesObject,
   context: RuleContext,
-): string[] {
+): Steps<string[]> {
   const metadata = metadataOf(next)
   const before = prev.metadata ?? {}
   keep(metadata, before, 'generation')
@@ -29,13 +30,17 @@ export function beforeUpdate(
   if (before.deletionTimestamp) metadata.deletionTimestamp = before.deletionTimestamp
   if (before.deletionGracePeriodSeconds !== undefined) metadata.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds
 
+  yield
   const check = new Check(next)
   validateObjectMeta(check.at('metadata').with(metadata), { scope: definition.scope, nameRule: nameIsPathSegment, finalizers: 'any' })
   validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers: 'any' })
   // Upstream validates the metadata once for all kinds and once more with the kind's own rules: clients see both.
   const { finalizers = 'qualified' } = definition
   if (rules.revalidatesMetadata !== false) validateObjectMetaUpdate(check.at('metadata').with(metadata), before, { finalizers })
-  rules.validateUpdate?.(next, prev, check, context)
+  yield
+  const validation = rules.validateUpdate?.(next, prev, check, context)
+  if (validation) yield* validation
+  yield
   if (check.failed) throw invalid(definition, metadata.name ?? '', check.errors)
   return rules.warningsOnUpdate?.(next, prev) ?? []
 }

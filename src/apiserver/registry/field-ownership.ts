@@ -13,15 +13,15 @@ export type ServedVersion = {
 
 /** Keeps `metadata.managedFields` true as objects change. */
 export type FieldOwnership = {
-  /** Records in `next` that the writer owns what it changed. */
-  afterUpdate(prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void
+  /** Records in `next` that the writer owns what it changed. A promise where others were let in meanwhile. */
+  afterUpdate(prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void | Promise<void>
   /** Merges an applied configuration into the live object, in the served version, yet to be decoded; throws a conflict where others own what it sets. */
   apply(
     prev: KubernetesObject | undefined,
     configuration: Uint8Array,
     context: WriteContext,
     options: { force: boolean | undefined; fieldValidation: 'Ignore' | 'Warn' | 'Strict'; warn(text: string): void },
-  ): KubernetesObject
+  ): Promise<KubernetesObject>
   /** The owners of the replicas, in terms of the Scale. */
   scaleEntries(object: KubernetesObject | undefined, context: WriteContext): V1ManagedFieldsEntry[] | undefined
   applyScale(current: V1Scale, configuration: Uint8Array, context: WriteContext, options: { force: boolean | undefined }): V1Scale

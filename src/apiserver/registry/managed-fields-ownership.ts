@@ -4,7 +4,7 @@ import type { V1Scale } from '#api/autoscaling/v1/types.gen.ts'
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { readYaml } from '#api/codec/yaml.ts'
 import type { UntypedKind } from '#api/custom-kinds/untyped-kind.ts'
-import { allBut } from '#api/meta/apply/field-filter.ts'
+import { allBut, type FieldFilter } from '#api/meta/apply/field-filter.ts'
 import { FieldManager, keepTimesOfNoop } from '#api/meta/apply/field-manager.ts'
 import { deducedType } from '#api/meta/apply/merge-type.ts'
 import { entriesOfScale, entriesOfScaled } from '#api/meta/apply/scale-entries.ts'
@@ -26,6 +26,7 @@ import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inSteps, type Steps } from '#base/steps.ts'
 
 export type OwnershipOptions = {
   clock: Clock
@@ -37,26 +38,31 @@ export function managedFieldsOwnership({ clock, findVersion = () => undefined }:
   const managers = new FieldManagers(findVersion)
   const now = () => formatTime(clock.now())
 
-  const track = (prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): void => {
+  function* track(prev: KubernetesObject | undefined, next: KubernetesObject, context: WriteContext): Steps<void> {
     const { served, fieldManager, subresource } = context
     const manager = managers.of(served, subresource)
     const options = { manager: fieldManager, time: now() }
     if (served.definition.storedAs === undefined) {
-      manager.updated(prev, next, options)
+      yield* manager.updating(prev, next, options)
       return
     }
     const shown = served.fromStored(next)
-    manager.updated(prev && served.fromStored(prev), shown, options)
+    const before = prev && served.fromStored(prev)
+    yield
+    yield* manager.updating(before, shown, options)
     setManagedFields(next, shown.metadata?.managedFields)
   }
 
   return {
-    afterUpdate: track,
-    apply(prev, configuration, context, { force = false, fieldValidation, warn }) {
+    afterUpdate: (prev, next, context) => inSteps(track(prev, next, context), context.giveWay),
+    async apply(prev, configuration, context, { force = false, fieldValidation, warn }) {
       const { served, fieldManager, subresource } = context
       const { object: config, duplicates } = readConfiguration(configuration)
+      await context.giveWay?.()
       const live = prev && served.fromStored(prev)
-      const result = managers.of(served, subresource).applied(live, config, { manager: fieldManager, time: now(), force })
+      await context.giveWay?.()
+      const applying = managers.of(served, subresource).applying(live, config, { manager: fieldManager, time: now(), force })
+      const result = await inSteps(applying, context.giveWay)
       if (duplicates !== undefined) {
         if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${duplicates}`)
         if (fieldValidation === 'Warn') warn(duplicates)
@@ -142,7 +148,7 @@ function fieldManagerOf({ definition }: ServedVersion, subresource: string, find
     type: schema ? mergeTypeOf(schema) : deducedType,
     ...defined({ empty: schema && emptyObject(schema) }),
     subresource,
-    ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
+    ...defined({ filterAt: filterBut(reset) }),
     convert(object, apiVersion) {
       const other = findVersion(stored, apiVersion)
       if (other === undefined) return undefined
@@ -150,6 +156,13 @@ function fieldManagerOf({ definition }: ServedVersion, subresource: string, find
       return { object: converted, type: other.schema === '' ? deducedType : mergeTypeOf(schemaOf(other.schema)) }
     },
   })
+}
+
+/** The same for all versions; worked out once. */
+function filterBut(reset: readonly string[] | undefined): (() => FieldFilter) | undefined {
+  if (reset === undefined || reset.length === 0) return undefined
+  const filter = allBut(reset)
+  return () => filter
 }
 
 /** Versions of a custom kind differ in what they are called, as far as owners go: a webhook is not asked for their sake. */
@@ -164,7 +177,7 @@ function untypedManager(
     kind: definition.kind,
     type: untyped.schema.mergeType,
     subresource,
-    ...(reset && reset.length > 0 ? { filterAt: () => allBut(reset) } : {}),
+    ...defined({ filterAt: filterBut(reset) }),
     mayMisfit: true,
     convert(object, apiVersion) {
       const type = untyped.version(apiVersion)?.untyped?.schema.mergeType

@@ -84,9 +84,8 @@ export class ObjectWrites {
   ): Promise<CachedObject> {
     const put = { key, value: stored, ...defined({ lease }) }
     const { cache } = this.#options
-    const made = (at: number, object?: KubernetesObject) => cache.shown(new CachedObject(key, namespace, name, at, value, object))
-    const revision = await this.#swap(key, prev, { put }, pass, (at) => made(at, parsed))
-    const written = made(revision)
+    const made = (at: number) => cache.shown(new CachedObject(key, namespace, name, at, value, parsed))
+    const written = made(await this.#swap(key, prev, { put }, pass, made))
     await cache.prepare([written])
     return written
   }

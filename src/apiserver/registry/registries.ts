@@ -11,6 +11,7 @@ import { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import type { TypedRegistry } from '#apiserver/registry/typed-registry.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
+import { OldChanges } from '#apiserver/watch-cache/change-window.ts'
 import { GradualReplay } from '#apiserver/watch-cache/gradual-replay.ts'
 import { type ObjectView, VersionCache } from '#apiserver/watch-cache/version-cache.ts'
 import { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
@@ -46,6 +47,7 @@ export class Registries {
   /** By `group/plural`, for those who do not care for the version. */
   readonly #byResource = new Map<string, ResourceRegistry>()
   readonly #stopFollowing: () => void
+  readonly #oldChanges = new OldChanges()
   #isStarted = false
 
   constructor(options: RegistriesOptions) {
@@ -106,7 +108,8 @@ export class Registries {
   #cacheOf(definition: ResourceDefinition): WatchCache {
     const { store, clock, perResource } = this.#options
     const { transformer } = perResource(definition)
-    return new WatchCache({ store, clock, prefix: storagePrefix(definition), isNamespaced: definition.scope === 'Namespaced', transformer })
+    const isNamespaced = definition.scope === 'Namespaced'
+    return new WatchCache({ store, clock, prefix: storagePrefix(definition), isNamespaced, transformer, oldChanges: this.#oldChanges })
   }
 
   #registryOf(definition: ResourceDefinition, stored: WatchCache): ResourceRegistry {
@@ -183,6 +186,10 @@ export class Registries {
       get: (group, resource, namespace, name) => {
         const registry = this.#find(group, resource)
         return registry?.cache.get(registry.key(namespace, name))?.object
+      },
+      labels: (group, resource, namespace, name) => {
+        const registry = this.#find(group, resource)
+        return registry?.cache.get(registry.key(namespace, name))?.labels
       },
       list: (group, resource, namespace = '') =>
         this.#find(group, resource)

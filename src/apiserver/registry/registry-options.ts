@@ -22,7 +22,7 @@ export type RegistryOptions = {
   hooks?: RegistryHooks
   isEnabled(featureGate: string): boolean
   /** The object in its kind's canonical form, and that as JSON, beginning with kind, apiVersion and metadata. Takes the object over. */
-  encode(object: KubernetesObject): EncodedValue | Promise<EncodedValue>
+  encode(object: KubernetesObject, giveWay?: () => Promise<void> | undefined): EncodedValue | Promise<EncodedValue>
   /** Encryption at rest. */
   transformer?: ValueTransformer | undefined
   labelsOfNamespace?(namespace: string): Readonly<Record<string, string>> | undefined
@@ -38,6 +38,8 @@ export type UpdateOptions<T extends KubernetesObject = KubernetesObject> = {
   rules?: UpdateRules<T>
   /** Creates the object where it does not exist, whatever the kind's own rule: apply does. */
   createsIfMissing?: boolean
+  /** Throws where the writer, who may change objects, may not create this one. Asked when all but validating admission is content with it. */
+  authorizeCreate?: () => Promise<void>
   /** A conflicting write makes the transformation run again: patches and applies do. */
   retriesConflicts?: boolean
   /** A uid in the written object is a condition, as it is for a replacement; else it is a field like others, and immutable. */

@@ -30,6 +30,7 @@ import {
 } from '#apiserver/registry/write-refusals.ts'
 import { CachedObject, rememberParsed } from '#apiserver/watch-cache/cached-object.ts'
 import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
+import { inSteps } from '#base/steps.ts'
 
 const generateNameAttempts = 8
 /** Only writers of other API servers, or very slow ones, come in between. */
@@ -77,7 +78,8 @@ export class ResourceRegistry {
     const metadata = metadataOf(object)
     this.#ensureNamespace(object, context)
     this.#ensureOpen(metadata.name ?? '', context)
-    this.#options.ownership.afterUpdate(undefined, object, context)
+    await this.#options.ownership.afterUpdate(undefined, object, context)
+    await context.giveWay?.()
     const generates = !metadata.name && metadata.generateName
     const request = this.#admission('CREATE', context, metadata.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
@@ -96,7 +98,12 @@ export class ResourceRegistry {
     }
   }
 
-  async #createOnce(object: KubernetesObject, context: WriteContext, request: FinishedRequest): Promise<CachedObject> {
+  async #createOnce(
+    object: KubernetesObject,
+    context: WriteContext,
+    request: FinishedRequest,
+    authorize?: UpdateOptions['authorizeCreate'],
+  ): Promise<CachedObject> {
     const { clock, random, hooks } = this.#options
     const metadata = metadataOf(object)
     metadata.creationTimestamp = formatTime(clock.now())
@@ -104,10 +111,14 @@ export class ResourceRegistry {
     let wasWritten = false
     const finish = await hooks?.beginCreate?.(object, context)
     try {
-      for (const warning of beforeCreate(this.definition, object, this.#rules(context))) context.warn(warning)
+      const shaping = beforeCreate(this.definition, object, this.#rules(context))
+      for (const warning of await inSteps(shaping, context.giveWay)) context.warn(warning)
+      await context.giveWay?.()
       const validated = hooks?.afterRules?.(object, undefined, context)
       if (validated !== undefined) await validated
+      await authorize?.()
       if (!context.skipsAdmission) await this.#options.admission.validate({ ...request, name: metadata.name ?? '' })
+      await context.giveWay?.()
       // Upstream's store says it, when everybody else has spoken.
       if (metadata.resourceVersion && !context.isDryRun) throw unknownFailure('resourceVersion should not be set on objects to be created')
       const created = await this.#write(object, undefined, context)
@@ -149,6 +160,7 @@ export class ResourceRegistry {
       transform,
       rules = this.definition,
       createsIfMissing = false,
+      authorizeCreate,
       retriesConflicts = false,
       expectsUid = false,
       tracksFields = false,
@@ -161,13 +173,14 @@ export class ResourceRegistry {
       if (!createsIfMissing && !definition.allowCreateOnUpdate) missing(name, context.resource)
       const fresh = await transform(undefined)
       try {
-        return { object: await this.#createFromUpdate(fresh, context), wasCreated: true }
+        return { object: await this.#createFromUpdate(fresh, context, authorizeCreate), wasCreated: true }
       } catch (error) {
         throw retriesConflicts && error instanceof AlreadyThere ? new LostRace() : error
       }
     }
     const next = await transform(prev.object)
-    if (tracksFields) this.#options.ownership.afterUpdate(prev.object, next, context)
+    await context.giveWay?.()
+    if (tracksFields) await this.#options.ownership.afterUpdate(prev.object, next, context)
     const metadata = metadataOf(next)
     this.#ensureNamespace(next, context)
     if (expectsUid) checkUid(metadata.uid, prev, name, context.resource)
@@ -196,11 +209,15 @@ export class ResourceRegistry {
     let wasWritten = false
     const finish = await hooks?.beginUpdate?.(next, prev.object, context)
     try {
-      for (const warning of beforeUpdate(this.definition, rules, next, prev.object, this.#rules(context))) context.warn(warning)
+      const shaping = beforeUpdate(this.definition, rules, next, prev.object, this.#rules(context))
+      for (const warning of await inSteps(shaping, context.giveWay)) context.warn(warning)
+      await context.giveWay?.()
       const validated = hooks?.afterRules?.(next, prev.object, context)
       if (validated !== undefined) await validated
       ownership.keepTimesOfUnchanged(next, prev.object, this.definition)
+      await context.giveWay?.()
       if (!context.skipsAdmission) await admission.validate(validatedRequest(request, next, context))
+      await context.giveWay?.()
       if (isReleased(next, prev.object) && (hooks?.mayDeleteOnUpdate?.(next) ?? true)) {
         const deleted = await this.#remove(prev, next, context, pass)
         wasWritten = !context.isDryRun
@@ -216,7 +233,11 @@ export class ResourceRegistry {
     }
   }
 
-  async #createFromUpdate(object: KubernetesObject, context: WriteContext): Promise<CachedObject> {
+  async #createFromUpdate(
+    object: KubernetesObject,
+    context: WriteContext,
+    authorize: UpdateOptions['authorizeCreate'],
+  ): Promise<CachedObject> {
     // There is nothing yet that it could be the version of.
     delete object.metadata?.resourceVersion
     this.#ensureNamespace(object, context)
@@ -224,7 +245,7 @@ export class ResourceRegistry {
     const options = { ...context.options, kind: 'CreateOptions' }
     const request = this.#admission('CREATE', { ...context, options }, object.metadata?.name ?? '', object, undefined)
     await this.#mutate(request, object, context)
-    return this.#createOnce(object, context, request)
+    return this.#createOnce(object, context, request, authorize)
   }
 
   /**
@@ -319,8 +340,9 @@ export class ResourceRegistry {
     const { transformer, lease } = this.#options
     const { namespace = '', name = '' } = object.metadata ?? {}
     const key = prev?.key ?? this.key(namespace, name)
-    const encoded = this.#options.encode(withoutResourceVersion(object))
+    const encoded = this.#options.encode(withoutResourceVersion(object), context.giveWay)
     const { canonical: parsed, value } = encoded instanceof Promise ? await encoded : encoded
+    await context.giveWay?.()
     if (prev !== undefined && Buffer.compare(value, prev.stored.value) === 0) return prev
     if (context.isDryRun) {
       if (prev === undefined && this.cache.get(key)) throw new AlreadyThere(this.cache.get(key))
@@ -355,6 +377,7 @@ export class ResourceRegistry {
     if (request.object !== undefined) context.seen?.into(request.object, object)
     this.#ensureNamespace(object, context)
     dropRepeatedOwners(object, context.warn, true)
+    await context.giveWay?.()
   }
 
   #ensureNamespace(object: KubernetesObject, context: WriteContext): void {

@@ -23,6 +23,11 @@ export type WriteContext = {
   readonly options: Readonly<Record<string, unknown>>
   /** By the clock's `monotonic`: whoever is asked about the write has to answer until then. */
   readonly deadlineMs?: number | undefined
+  /**
+   * Lets others have their turn when this request has kept them waiting; undefined where it has not. Called between the steps of a
+   * write, each of which may take long with a large object. Absent where the server writes on its own.
+   */
+  giveWay?(): Promise<void> | undefined
   warn(text: string): void
   annotateAudit(key: string, value: string, level?: 'Metadata' | 'Request'): void
   /** Admission is shown something else that stands for the object: a Scale. */

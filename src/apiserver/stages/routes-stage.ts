@@ -10,6 +10,8 @@ import { otherRoute, pageNotFound } from '#apiserver/http/other-endpoints.ts'
 import { type EndpointServices, resourceRoute } from '#apiserver/http/resource-endpoints.ts'
 import { measureProcess } from '#apiserver/metrics/process-metrics.ts'
 import { openApiEndpoints } from '#apiserver/openapi/endpoints.ts'
+import type { PeerProxy } from '#apiserver/peers/peer-proxy.ts'
+import type { FirstServerRoute, ServedHere } from '#apiserver/workers/first-server.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Metrics } from '#base/metrics.ts'
 
@@ -19,11 +21,17 @@ export type RoutesOptions = {
   version: Readonly<Record<string, string>>
   serverAddress(): string
   aggregator?: Pick<Aggregator, 'endpointFor' | 'discovery' | 'openApi'> | undefined
+  /** Other API servers of the cluster, which may know more. */
+  peers?: Pick<PeerProxy, 'endpointFor'> | undefined
+  /** In a worker: what the first API server of the process answers. */
+  firstServer?: FirstServerRoute | undefined
+  /** In place of this server's own metrics: those of all servers of the process together. */
+  metricsText?: (() => Promise<string>) | undefined
 }
 
 export type RoutedParts = {
   services: EndpointServices
-  /** By `group/plural`. */
+  /** By method and `group/plural`. */
   virtualResources: ReadonlyMap<string, Endpoint>
   paths: ReadonlyMap<string, Endpoint>
   health: HealthChecks
@@ -32,28 +40,33 @@ export type RoutedParts = {
 }
 
 export function routesStage(options: RoutesOptions, parts: RoutedParts): HandlerOptions['route'] {
-  const { scheme, clock, version, serverAddress, aggregator } = options
+  const { scheme, clock, version, serverAddress, aggregator, peers, firstServer } = options
   const { services, virtualResources, paths, health, healthchecks, metrics } = parts
   const resources = resourceRoute(services)
   const groups = aggregator === undefined ? scheme : new DiscoveredGroups(scheme, aggregator.discovery)
   const discovery = discoveryRoute({ groups, serverAddress })
   const openApi = openApiEndpoints({ scheme, version: JSON.stringify(version), clock, remote: aggregator?.openApi })
   const others = otherRoute({
-    ...{ health, metrics, healthchecks, version },
+    ...{ health, healthchecks, version },
+    metricsText: options.metricsText ?? (() => metrics.text()),
     groupPaths: () => groupPaths(scheme),
     paths: new Map([...openApi.paths, ...paths]),
     prefixes: [openApi.prefix],
   })
   measureProcess(metrics, version)
+  const isServed: ServedHere = (group, version, resource) => services.find(group, version, resource) !== undefined
   return (info, method) => {
-    const elsewhere = aggregator?.endpointFor(info)
+    const elsewhere = firstServer?.(info, isServed) ?? aggregator?.endpointFor(info)
     if (elsewhere !== undefined) return elsewhere
     if (!info.isResourceRequest) return discovery(info.path, method) ?? others(info.path, method)
-    if (method === 'POST' && info.subresource === '') {
-      const endpoint = virtualResources.get(`${info.group}/${info.resource}`)
+    if (info.subresource === '') {
+      const endpoint = virtualResources.get(`${method} ${info.group}/${info.resource}`)
       if (endpoint && services.find(info.group, info.version, info.resource)) return endpoint
     }
-    return resources(info, method) ?? (hasBuiltInKinds(scheme.group(info.group)) ? undefined : pageNotFound)
+    const endpoint = resources(info, method)
+    if (endpoint !== undefined) return endpoint
+    const otherwise = hasBuiltInKinds(scheme.group(info.group)) ? undefined : pageNotFound
+    return (isServed(info.group, info.version, info.resource) ? undefined : peers?.endpointFor(info, otherwise)) ?? otherwise
   }
 }
 

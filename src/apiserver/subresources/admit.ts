@@ -1,7 +1,10 @@
 /** Admission of what is sent to a subresource and stored nowhere: bindings, evictions, connections. */
+
 import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { AdmissionChain, AdmissionOperation, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type Admission = Pick<AdmissionChain, 'mutate' | 'validate'>
 
@@ -47,7 +50,7 @@ function optionsOf({ query }: RequestContext, isDryRun: boolean): Record<string,
   return {
     kind: 'CreateOptions',
     apiVersion: 'meta.k8s.io/v1',
-    ...(isDryRun ? { dryRun: ['All'] } : {}),
-    ...(fieldManager ? { fieldManager } : {}),
+    ...defined({ dryRun: isDryRun ? ['All'] : undefined }),
+    ...omitEmpty({ fieldManager }),
   }
 }

@@ -2,7 +2,6 @@
 
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Binding, V1Pod } from '#api/core/v1/types.gen.ts'
-import { deepCopy } from '#api/meta/deep-copy.ts'
 import { withCondition } from '#api/meta/find-condition.ts'
 import { badRequest, conflict, type StatusError, unknownFailure } from '#api/meta/status-error.ts'
 import { formatTime } from '#api/meta/time.ts'
@@ -11,7 +10,7 @@ import type { RequestContext } from '#apiserver/http/context.ts'
 import { decodeBody } from '#apiserver/http/decode-body.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
-import { bodyOptions } from '#apiserver/http/write-verbs.ts'
+import { bodyOptions, readWritten } from '#apiserver/http/write-verbs.ts'
 import type { Registries } from '#apiserver/registry/registries.ts'
 import { serverContext } from '#apiserver/registry/registries.ts'
 import { type Admission, admit } from '#apiserver/subresources/admit.ts'
@@ -33,7 +32,7 @@ export type BindingParts = { registries: Registries; services: EndpointServices;
 export async function bind(context: RequestContext, { registries, services, admission }: BindingParts): Promise<void> {
   valueFormOf(context)
   const options = writeOptions('CreateOptions', context.query)
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const binding = decodeBody(body, bindingDefinition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
   const name = context.info.name || (binding.metadata?.name ?? '')
   if (binding.metadata?.name && binding.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object')
@@ -76,13 +75,13 @@ function boundPod(prev: V1Pod, binding: V1Binding, node: string, now: string): V
   if (deletionTimestamp !== undefined) throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`)
   if (prev.spec.nodeName) throw refuse(`pod ${name} is already assigned to node ${JSON.stringify(prev.spec.nodeName)}`)
   if (prev.spec.schedulingGates?.length) throw refuse(`pod ${name} has non-empty .spec.schedulingGates`)
-  const pod = deepCopy(prev)
-  pod.spec.nodeName = node
+  // What does not change is shared with the pod before.
+  const pod: V1Pod = { ...prev, metadata: { ...prev.metadata }, spec: { ...prev.spec, nodeName: node }, status: { ...prev.status } }
   if (binding.metadata?.annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations }
   if (binding.metadata?.labels) pod.metadata.labels = { ...pod.metadata.labels, ...binding.metadata.labels }
-  pod.status ??= {}
+  const status = pod.status ?? {}
   // Where it was to go no longer matters now that it has gone somewhere.
-  delete pod.status.nominatedNodeName
-  pod.status.conditions = withCondition(pod.status.conditions, { type: 'PodScheduled', status: 'True', lastTransitionTime: now })
+  delete status.nominatedNodeName
+  status.conditions = withCondition(status.conditions, { type: 'PodScheduled', status: 'True', lastTransitionTime: now })
   return pod
 }

@@ -14,14 +14,14 @@ import { writeOptions } from '#apiserver/http/query-options.ts'
 import { serverCouldNotFind } from '#apiserver/http/refusals.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
-import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import { bodyOptions, readWritten, writeContext } from '#apiserver/http/write-verbs.ts'
 import { respondValue } from '#apiserver/subresources/respond-value.ts'
 
 export async function rollBack(context: RequestContext, resource: ServedResource, services: EndpointServices): Promise<void> {
   const kind = resource.definition.actions?.['rollback']
   if (kind === undefined) throw serverCouldNotFind()
   const options = writeOptions('CreateOptions', context.query)
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const decoding = { ...bodyOptions(context), fieldValidation: options.fieldValidation }
   const rollback = decodeBody<V1beta1DeploymentRollback>(body, kind, decoding)
   const { name } = context.info

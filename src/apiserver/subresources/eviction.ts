@@ -16,7 +16,7 @@ import { contentMedia } from '#apiserver/http/decode-body.ts'
 import { type DecodeTarget, decodeObject } from '#apiserver/http/decode-object.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
-import { deleteContext } from '#apiserver/http/write-verbs.ts'
+import { deleteContext, readWritten } from '#apiserver/http/write-verbs.ts'
 import { checkPreconditions } from '#apiserver/registry/before-delete.ts'
 import { type Registries, serverContext } from '#apiserver/registry/registries.ts'
 import type { TypedRegistry } from '#apiserver/registry/typed-registry.ts'
@@ -35,7 +35,7 @@ export async function evict(
   { registries, services, admission }: BindingParts,
 ): Promise<void> {
   valueFormOf(context)
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const { object: eviction } = decodeObject(body, contentMedia(context.headers['content-type']), evictionType)
   const { name, namespace } = context.info
   if (eviction.metadata?.name !== name) throw badRequest('name in URL does not match name in Eviction object')

@@ -18,6 +18,8 @@ import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
 import { translated } from '#apiserver/node-connections/translate-streams.ts'
 import type { TypedRegistry } from '#apiserver/registry/typed-registry.ts'
 import { type Admission, admit } from '#apiserver/subresources/admit.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 type Pods = () => TypedRegistry<V1Pod>
 
@@ -129,8 +131,8 @@ function connectOptions(subresource: string, query: URLSearchParams): object {
   const container = query.get('container')
   return {
     ...flags,
-    ...(container ? { container } : {}),
-    ...(subresource === 'exec' ? { command: query.has('command') ? query.getAll('command') : null } : {}),
+    ...omitEmpty({ container }),
+    ...defined({ command: subresource === 'exec' ? (query.has('command') ? query.getAll('command') : null) : undefined }),
   }
 }
 
@@ -150,7 +152,7 @@ function streamQuery(query: URLSearchParams, subresource: string): string {
     return passed.toString()
   }
   if (subresource === 'exec') for (const command of query.getAll('command')) passed.append('command', command)
-  for (const [asked, told] of streamFlags) if (isSet(query, asked)) passed.set(told, '1')
+  for (const [option, flag] of streamFlags) if (isSet(query, option)) passed.set(flag, '1')
   return passed.toString()
 }
 

@@ -12,7 +12,7 @@ import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import { formOf, tableOptions } from '#apiserver/http/asked-form.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { decodeBody } from '#apiserver/http/decode-body.ts'
-import { decodePatched, parsePatchBody } from '#apiserver/http/decode-object.ts'
+import { decodePatched, parsingPatchBody } from '#apiserver/http/decode-object.ts'
 import { addWarnings, type Endpoint } from '#apiserver/http/handler.ts'
 import { patchKindOf } from '#apiserver/http/patch-verb.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
@@ -20,12 +20,13 @@ import { methodNotAllowed } from '#apiserver/http/refusals.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { columnDefinitions, tableRow } from '#apiserver/http/table.ts'
-import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import { bodyOptions, readWritten, writeContext } from '#apiserver/http/write-verbs.ts'
 import type { WriteContext } from '#apiserver/registry/write-context.ts'
 import { currentScale, scaleDefinition, shownScale } from '#apiserver/subresources/scale-kind.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { defined } from '#base/defined.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
+import { atOnce } from '#base/steps.ts'
 
 type Rules = ScaleRules<KubernetesObject>
 
@@ -51,7 +52,7 @@ export function scaleEndpoint(services: EndpointServices, resource: ServedResour
 }
 
 async function putScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const options = writeOptions('UpdateOptions', context.query)
   const scale = decodeBody(body, scaleDefinition(resource), {
     ...bodyOptions(context),
@@ -62,13 +63,13 @@ async function putScale(services: EndpointServices, resource: ServedResource, ru
 
 async function patchScale(services: EndpointServices, resource: ServedResource, rules: Rules, context: RequestContext): Promise<void> {
   const kind = patchKindOf(context, resource.definition)
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const options = writeOptions('PatchOptions', context.query, kind === 'apply')
   await changeScale(services, resource, rules, context, options, kind === 'apply', (current) => {
     if (kind === 'apply')
       return services.ownership.applyScale(current, body, writeContext(context, resource, options, 'UpdateOptions'), options)
     const definition = scaleDefinition(resource)
-    const patched = applyPatch(kind, shownScale(current, resource), parsePatchBody(body).value, schemaOf(definition.schema))
+    const patched = applyPatch(kind, shownScale(current, resource), atOnce(parsingPatchBody(body)).value, schemaOf(definition.schema))
     const decoded = decodePatched(patched, definition)
     if ('error' in decoded) throw badRequest(decoded.error)
     if (options.fieldValidation === 'Warn') for (const each of decoded.strictErrors) context.warn(each)

@@ -88,7 +88,7 @@ export function specialSubresources(
         methods: ['PUT'],
         async handle(context, resource) {
           const { status, object } = await replaceObject(context, resource, services, finalizeRules)
-          respondObject(services, context, resource, object, formOf(context), status)
+          await respondObject(services, context, resource, object, formOf(context), status)
         },
       },
     ],

@@ -9,7 +9,7 @@ import { decodeBody } from '#apiserver/http/decode-body.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
-import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import { bodyOptions, readWritten, writeContext } from '#apiserver/http/write-verbs.ts'
 import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 
 const tokenRequestDefinition: ResourceDefinition<V1TokenRequest> = {
@@ -37,14 +37,15 @@ export async function requestToken(
 ): Promise<void> {
   valueFormOf(context)
   const options = writeOptions('CreateOptions', context.query)
-  const body = await context.exchange.readBody(services.bodyLimitBytes)
+  const body = await readWritten(context, services)
   const asked = decodeBody(body, tokenRequestDefinition, {
     ...bodyOptions(context),
     fieldValidation: options.fieldValidation,
+    entryLimits: services.fairUse.limits.entries,
   })
   defaultTokenRequest(asked)
-  const write = { ...writeContext(context, resource, options, 'CreateOptions'), served }
-  services.ownership.afterUpdate(undefined, asked as KubernetesObject, write)
+  const write = { ...writeContext(context, resource, options, 'CreateOptions'), served, giveWay: () => services.giveWay(context) }
+  await services.ownership.afterUpdate(undefined, asked as KubernetesObject, write)
   await resource.registry.cache.fresh()
   const { name, namespace } = context.info
   const review = (object: V1TokenRequest): AdmissionRequest => ({

@@ -1,4 +1,4 @@
-/** Resources that are questions: a POST is validated and answered, nothing is stored. By `group/plural`. */
+/** Resources that are questions: a POST is validated and answered, nothing is stored. By method and `group/plural`. */
 import { SelfSubjectReview, TokenReview } from '#api/authentication/v1/kinds.gen.ts'
 import {
   LocalSubjectAccessReview,
@@ -19,12 +19,13 @@ import { decodeBody, toStoredWithDefaults } from '#apiserver/http/decode-body.ts
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
-import { bodyOptions, writeContext } from '#apiserver/http/write-verbs.ts'
+import { bodyOptions, readWritten, writeContext } from '#apiserver/http/write-verbs.ts'
 import type { ServerParts } from '#apiserver/server.ts'
 import { admissionRequestOf } from '#apiserver/subresources/admit.ts'
 import { bind } from '#apiserver/subresources/binding.ts'
 import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
 import type { Clock } from '#base/clock.ts'
+import { inSteps } from '#base/steps.ts'
 
 type Answer = {
   /** Throws what the kind's rules do not say, before anybody else is asked. */
@@ -47,7 +48,7 @@ function answersOf<T extends KubernetesObject>(
 export function virtualResources(
   { registries, services, authenticator, authorizer, admission }: ServerParts,
   { clock, audiences }: { clock: Clock; audiences: readonly string[] },
-): ReadonlyMap<string, Endpoint> {
+): Map<string, Endpoint> {
   const answers = [
     answersOf(TokenReview, ({ spec }) => reviewToken(spec, authenticator, audiences)),
     answersOf(SelfSubjectReview, async (_review, { user }) => ({ userInfo: userInfo(user) })),
@@ -69,8 +70,8 @@ export function virtualResources(
       },
     ),
   ]
-  const endpoints = new Map<string, Endpoint>([['/bindings', (context) => bind(context, { registries, services, admission })]])
-  for (const [name, answer] of answers) endpoints.set(name, (context) => review(context, answer))
+  const endpoints = new Map<string, Endpoint>([['POST /bindings', (context) => bind(context, { registries, services, admission })]])
+  for (const [name, answer] of answers) endpoints.set(`POST ${name}`, (context) => review(context, answer))
 
   async function review(context: RequestContext, { require, answer }: Answer): Promise<void> {
     const { info } = context
@@ -80,10 +81,20 @@ export function virtualResources(
     valueFormOf(context)
     const { definition } = resource
     const options = writeOptions('CreateOptions', context.query)
-    const body = await context.exchange.readBody(services.bodyLimitBytes)
-    const decoded = decodeBody(body, definition, { ...bodyOptions(context), fieldValidation: options.fieldValidation })
+    const body = await readWritten(context, services)
+    const decoded = decodeBody(body, definition, {
+      ...bodyOptions(context),
+      fieldValidation: options.fieldValidation,
+      entryLimits: services.fairUse.limits.entries,
+    })
+    const giveWay = () => services.giveWay(context)
+    await giveWay()
     const object = toStoredWithDefaults(resource, decoded)
-    services.ownership.afterUpdate(undefined, object, writeContext(context, resource, options, 'CreateOptions'))
+    await services.ownership.afterUpdate(undefined, object, {
+      ...writeContext(context, resource, options, 'CreateOptions'),
+      giveWay,
+    })
+    await giveWay()
     if (definition.scope === 'Namespaced') object.metadata = { ...object.metadata, namespace: info.namespace }
     if (definition.kind === 'SelfSubjectReview') object.metadata = { ...object.metadata, creationTimestamp: formatTime(clock.now()) }
     // Webhooks are asked about questions, too; policies are not.
@@ -92,7 +103,8 @@ export function virtualResources(
       isDryRun: options.dryRun.includes('All'),
     })
     await admission.mutate(request)
-    validate(resource.registry.definition, object, clock)
+    await giveWay()
+    await validate(resource.registry.definition, object, clock, giveWay)
     require(object, context)
     await admission.validate(request)
     const status = await answer(object, context)
@@ -106,9 +118,15 @@ export function virtualResources(
 
 const withStatus = (review: KubernetesObject, status: object): KubernetesObject & { status: object } => ({ ...review, status })
 
-function validate(definition: ResourceDefinition, object: KubernetesObject, clock: Clock): void {
+async function validate(
+  definition: ResourceDefinition,
+  object: KubernetesObject,
+  clock: Clock,
+  giveWay: () => Promise<void> | undefined,
+): Promise<void> {
   const check = new Check(object)
-  definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
+  const steps = definition.validate?.(object, check, { now: formatTime(clock.now()), isEnabled: () => true })
+  if (steps) await inSteps(steps, giveWay)
   // Upstream has lost the kind by then, and clients see it missing.
   if (check.failed) throw invalid({ group: definition.group, kind: '' }, '', check.errors)
 }

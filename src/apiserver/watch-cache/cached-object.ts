@@ -97,6 +97,12 @@ export class CachedObject<T extends KubernetesObject = KubernetesObject> {
     return spliced(this.value, this.metadataOffset, this.revision, before, after)
   }
 
+  /** How long `json` is. */
+  get jsonBytes(): number {
+    const { value } = this
+    return this.revision === 0 ? value.byteLength : value.byteLength + String(this.revision).length + splicedBytes
+  }
+
   /** The same state under a later revision: what a deletion shows. */
   at(revision: number): CachedObject {
     if (this.stored === this) return new CachedObject(this.key, this.namespace, this.name, revision, this.value)
@@ -132,6 +138,9 @@ function takeParsed(value: Uint8Array): KubernetesObject | undefined {
   if (object !== undefined) parsedValues.delete(value)
   return object
 }
+
+/** Of a resourceVersion beside its digits. Objects with no other metadata have none to speak of. */
+const splicedBytes = '"resourceVersion":"",'.length
 
 const metadataStart = Buffer.from('"metadata":{')
 

@@ -47,7 +47,9 @@ export class SortedObjects {
 
   /** A copy. */
   toArray(): CachedObject[] {
-    return this.#parts.length === 1 ? (this.#parts[0]?.slice() ?? []) : this.#parts.flat()
+    // `flat` takes ten times as long.
+    const none: CachedObject[] = []
+    return none.concat(...this.#parts)
   }
 
   /** The last part that begins at or before the name; the first one where none does. */

@@ -4,6 +4,7 @@ import { CachedObject, sharedObjects, withResourceVersion } from '#apiserver/wat
 import { type Change, ResourceExpired } from '#apiserver/watch-cache/change-window.ts'
 import { ObjectIndex } from '#apiserver/watch-cache/object-index.ts'
 import { WatchCache } from '#apiserver/watch-cache/watch-cache.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { MemoryStore } from '#store/memory/memory-store.ts'
@@ -30,7 +31,7 @@ async function setUp(maxChanges?: number) {
     store.txn({ success: [{ put: { key: `${prefix}${namespace}/${name}`, value: bytes(namespace, name, data) } }] })
   const remove = (namespace: string, name: string) => store.txn({ success: [{ delete: { key: `${prefix}${namespace}/${name}` } }] })
   await put('a', 'early')
-  const cache = new WatchCache({ store, clock, prefix, isNamespaced: true, ...(maxChanges ? { maxChanges } : {}) })
+  const cache = new WatchCache({ store, clock, prefix, isNamespaced: true, ...omitEmpty({ maxChanges }) })
   await cache.start()
   const seen: string[] = []
   const record = {
@@ -80,6 +81,37 @@ test('[WC4] a watch from before the window is told so', async () => {
   cache.watch(cache.revision - 100, record)[Symbol.dispose]()
   cache.forgetHistory()
   assert.throws(() => cache.watch(cache.revision - 1, record), ResourceExpired)
+  await store.close()
+})
+
+test('[WC4] changes that are too old are let go though nothing new comes, but for the last of them', async () => {
+  const { cache, clock, put, store } = await setUp()
+  const start = cache.revision
+  for (let index = 0; index < 300; index++) await put('a', `x${index}`)
+  await clock.advance(299_000)
+  assert.equal(cache.changesAfter(start, 1000).length, 300)
+  await clock.advance(61_000)
+  assert.throws(() => cache.changesAfter(start, 1000), ResourceExpired)
+  assert.equal(cache.changesAfter(start + 201, 1000).length, 99)
+  cache.stop()
+  await store.close()
+})
+
+test('[WC4] of large changes that are too old only a mebibyte is kept, and a watch from now on misses nothing', async () => {
+  const { cache, clock, put, record, seen, store } = await setUp()
+  const start = cache.revision
+  const large = 'x'.repeat(100_000)
+  for (let index = 0; index < 50; index++) await put('a', `x${index}`, large)
+  await clock.advance(299_000)
+  assert.equal(cache.changesAfter(start, 1000).length, 50)
+  await clock.advance(61_000)
+  assert.throws(() => cache.changesAfter(start, 1000), ResourceExpired)
+  const kept = cache.changesAfter(cache.revision - 5, 1000)
+  assert.equal(kept.length, 5)
+  using _ = cache.watch(cache.revision, record)
+  await put('a', 'later')
+  assert.deepEqual(seen, [`ADDED a/later ${cache.revision}`])
+  cache.stop()
   await store.close()
 })
 

@@ -1,11 +1,13 @@
 /** Everything of one resource that is in the store, in memory, with the recent changes to it. */
+
 import type { ValueTransformer } from '#apiserver/encryption/transformer.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
-import { Change, ChangeWindow, type WindowLimits } from '#apiserver/watch-cache/change-window.ts'
+import { Change, ChangeWindow, type OldChanges, type WindowLimits } from '#apiserver/watch-cache/change-window.ts'
 import { ObjectIndex } from '#apiserver/watch-cache/object-index.ts'
 import { type FeedReceiver, ReadableFeed, readableValue } from '#apiserver/watch-cache/readable-feed.ts'
 import { type Interest, Watchers } from '#apiserver/watch-cache/watchers.ts'
-import type { Clock } from '#base/clock.ts'
+import type { Clock, Timer } from '#base/clock.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { KeyValue, Store, StoreEvent, Watch } from '#store/store.ts'
 
 export type CacheWatcher = {
@@ -23,16 +25,23 @@ export type WatchCacheOptions = Partial<WindowLimits> & {
   isNamespaced: boolean
   /** Encryption at rest. */
   transformer?: ValueTransformer | undefined
+  /** Shared with the caches of other resources. */
+  oldChanges?: OldChanges
 }
 
 /** Between attempts to read everything again. */
 const retryMs = 1000
+/** How much longer than asked changes may live when no others come. */
+const settlesPerWindow = 5
 const pageObjects = 5000
 
 export class WatchCache {
-  readonly #options: Omit<WatchCacheOptions, keyof WindowLimits>
+  readonly #options: Omit<WatchCacheOptions, keyof WindowLimits | 'oldChanges'>
   #index = new ObjectIndex()
   readonly #window: ChangeWindow
+  readonly #windowMs: number
+  /** While changes are kept that will be too old one day, though nothing new may come. */
+  #settling: Timer | undefined
   /** Others who follow. */
   readonly #followers = new Watchers()
   /** Parts of this process, that have to hear of everything. */
@@ -47,9 +56,10 @@ export class WatchCache {
   #isStopped = false
   #waiting: { revision: number; resolve(): void }[] = []
 
-  constructor({ windowMs = 300_000, maxChanges = 100_000, maxBytes = 64 << 20, ...options }: WatchCacheOptions) {
+  constructor({ windowMs = 300_000, maxChanges = 100_000, maxBytes = 64 << 20, oldChanges, ...options }: WatchCacheOptions) {
     this.#options = options
-    this.#window = new ChangeWindow({ windowMs, maxChanges, maxBytes })
+    this.#windowMs = windowMs
+    this.#window = new ChangeWindow({ windowMs, maxChanges, maxBytes }, oldChanges)
   }
 
   /** Reads everything there is, then follows the store. */
@@ -95,7 +105,7 @@ export class WatchCache {
     let from = prefix
     let revision = 0
     for (;;) {
-      const page = await store.range({ key: from, end, limit: pageObjects, ...(revision > 0 ? { revision } : {}) })
+      const page = await store.range({ key: from, end, limit: pageObjects, ...omitEmpty({ revision }) })
       if (revision === 0) revision = page.revision
       for (const kv of page.kvs) objects.push(this.#cached(transformer ? await readableValue(kv, transformer) : kv))
       if (!page.more) return { objects, revision }
@@ -129,6 +139,8 @@ export class WatchCache {
 
   stop(): void {
     this.#isStopped = true
+    this.#settling?.cancel()
+    this.#window.release()
     this.#feed?.cancel()
     this.#readable?.[Symbol.dispose]()
     this.#followers.end()
@@ -180,7 +192,6 @@ export class WatchCache {
 
   /** Resolves once the cache holds everything that was committed before the call, and tells up to where. */
   async fresh(): Promise<number> {
-    const { store } = this.#options
     if (!this.isFresh) {
       await this.#restarted
       const reached = (await this.#feed?.progress()) ?? 0
@@ -188,14 +199,18 @@ export class WatchCache {
       if (settled !== undefined) await settled
       if (reached > this.#revision) this.#progress(reached)
     }
-    return Math.max(this.#revision, store.revision)
+    // The store may have heard of newer writes meanwhile, whose changes are still on their way here.
+    return this.#revision
   }
 
   /** Resolves once the cache has seen the revision. */
   async reached(revision: number, signal?: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return
     await this.fresh()
-    if (this.#revision >= revision || this.#options.store.revision >= revision) return
+    if (this.#revision >= revision) return
+    // It was written while we asked.
+    if (this.#options.store.revision >= revision) await this.fresh()
+    if (this.#revision >= revision) return
     await new Promise<void>((resolve, reject) => {
       this.#waiting.push({ revision, resolve })
       signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -233,7 +248,19 @@ export class WatchCache {
       this.#tell(change)
       this.#followers.tell(change)
     }
+    if (this.#settling === undefined) this.#settleLater()
     this.#wake()
+  }
+
+  #settleLater(): void {
+    const { clock } = this.#options
+    const isNeeded = this.#window.isLong && !this.#isStopped
+    this.#settling = isNeeded ? clock.after(this.#windowMs / settlesPerWindow, () => this.#settle()) : undefined
+  }
+
+  #settle(): void {
+    this.#window.settle(this.#options.clock.now())
+    this.#settleLater()
   }
 
   #put({ kv }: StoreEvent, atMs: number): Change {
@@ -288,6 +315,7 @@ export class WatchCache {
       try {
         return await this.start()
       } catch {
+        // Why the store cannot be read is said by the store and in /readyz; requests wait or fail until it can.
         await this.#options.clock.sleep(retryMs)
       }
     }

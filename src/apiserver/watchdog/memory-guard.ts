@@ -2,6 +2,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { MeasureMemory } from '#base/memory-use.ts'
 import type { Metrics } from '#base/metrics.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type MemoryGuardOptions = {
   clock: Clock
@@ -30,16 +31,27 @@ export class MemoryGuard {
     options.metrics.measured('apiserver_memory_short', 'Whether new requests are refused for want of memory', () => (this.#isShort ? 1 : 0))
   }
 
+  /** For those that need much: resolves when there is room, or with false when there is none in time. */
+  async hasRoomWithin(patienceMs: number): Promise<boolean> {
+    const { clock } = this.#options
+    for (const endMs = clock.monotonic() + patienceMs; this.isShort; ) {
+      if (clock.monotonic() >= endMs) return false
+      await clock.sleep(lookEveryMs)
+    }
+    return true
+  }
+
   get isShort(): boolean {
     const { clock, measure, limitBytes, logger } = this.#options
     const nowMs = clock.monotonic()
     if (nowMs - this.#lookedMs < lookEveryMs) return this.#isShort
     this.#lookedMs = nowMs
-    const { residentBytes, heapUsedBytes, heapLimitBytes } = measure()
-    const share = Math.max(heapUsedBytes / heapLimitBytes, limitBytes > 0 ? residentBytes / limitBytes : 0)
+    const use = measure()
+    const { heapUsedBytes, heapLimitBytes } = use
+    const share = Math.max(heapUsedBytes / heapLimitBytes, limitBytes > 0 ? use.residentBytes / limitBytes : 0)
     const isShort = share > (this.#isShort ? roomShare : fullShare)
     if (isShort !== this.#isShort) {
-      const figures = { residentBytes, heapUsedBytes, heapLimitBytes, ...(limitBytes > 0 ? { limitBytes } : {}) }
+      const figures = { residentBytes: use.residentBytes, heapUsedBytes, heapLimitBytes, ...omitEmpty({ limitBytes }) }
       if (isShort) logger.warn('memory is short: new requests are refused with 429 until there is room', figures)
       else logger.info('memory suffices again: requests are taken', figures)
     }

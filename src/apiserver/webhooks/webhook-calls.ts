@@ -100,8 +100,7 @@ export class WebhookCalls implements Disposable {
     const { url, dialed, serverName, hostPort } = await this.#targetOf(config, query)
     const shown = await credentialsFor?.(hostPort)
     const kept = this.#clientFor({
-      ...(config.caBundle ? { ca: trusted(config.caBundle) } : {}),
-      ...defined({ serverName }),
+      ...defined({ ca: config.caBundle ? trusted(config.caBundle) : undefined, serverName }),
       resendsOnClosedConnection: true,
       ...shown?.connection,
     })

@@ -1,14 +1,16 @@
 /** Client-side apply: the three-way patch from what was applied last, what is wanted now and what is live. */
+
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { JsonObject } from '#api/meta/patch/json-value.ts'
 import { createThreeWayJsonMergePatch } from '#api/meta/patch/merge-patch.ts'
 import { createThreeWayMergePatch } from '#api/meta/patch/strategic-diff.ts'
 import { findSchema, schemaNameOf } from '#api/schema/schema.ts'
+import { defined } from '#base/defined.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError } from '#cli/cli-error.ts'
 import { fetchInfo, type Info, infoPath } from '#cli/resources/info.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
-import { lastAppliedOf, withLastApplied } from '#cli/write-options.ts'
+import { lastAppliedOf, withLastApplied, withoutLastApplied } from '#cli/write-options.ts'
 
 export type ObjectPatch = { type: 'strategic' | 'merge'; body: JsonObject }
 
@@ -19,9 +21,13 @@ export const contentTypes = {
 } as const
 
 /** What makes `live` the wanted object. */
-export function applyPatchFor({ type, object }: Info, live: ApiObject, { overwrites = true }: { overwrites?: boolean } = {}): ObjectPatch {
+export function applyPatchFor(
+  { type, object }: Info,
+  live: ApiObject,
+  { overwrites = true, annotates = true }: { overwrites?: boolean; annotates?: boolean } = {},
+): ObjectPatch {
   const original = JSON.parse(lastAppliedOf(live) ?? '{}') as JsonObject
-  const modified = withLastApplied(object) as JsonObject
+  const modified = (annotates ? withLastApplied(object) : withoutLastApplied(object)) as JsonObject
   const name = schemaNameOf(type)
   const schema = name === undefined ? undefined : findSchema(name)
   const current = deepCopy(live) as JsonObject
@@ -97,7 +103,7 @@ async function replaceByForce(call: Call, info: Info, { query, forceQuery }: Pat
   const rest = await call.session.rest
   const body = {
     propagationPolicy: forceQuery.cascade,
-    ...(forceQuery.grace >= 0 ? { gracePeriodSeconds: forceQuery.grace } : {}),
+    ...defined({ gracePeriodSeconds: forceQuery.grace >= 0 ? forceQuery.grace : undefined }),
   }
   await rest.json({ method: 'DELETE', path: infoPath(info), body })
   for (;;) {

@@ -1,4 +1,5 @@
 /** `kubectl apply --prune`: deletes what was applied before and is no longer among the manifests. */
+import { defined } from '#base/defined.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError } from '#cli/cli-error.ts'
 import { listAll } from '#cli/resources/find-infos.ts'
@@ -27,15 +28,23 @@ const usual = [
 ]
 
 export async function prune(call: Call, applied: readonly Info[], dryRun: DryRun): Promise<void> {
+  for await (const each of prunable(call, applied)) await pruneOne(call, each, dryRun)
+}
+
+type Prunable = { type: ResourceType; namespace: string; object: ApiObject }
+
+/** What was applied once, in the namespaces of what is applied now, and is not among it. */
+export async function* prunable(call: Call, applied: readonly Info[]): AsyncGenerator<Prunable> {
   const uids = new Set(applied.map(({ object }) => object.metadata?.uid))
   const namespaces = new Set(applied.filter(({ namespace }) => namespace !== '').map(({ namespace }) => namespace))
   const types = await prunedTypes(call)
   for (const namespace of namespaces)
-    for (const type of types.filter(({ isNamespaced }) => isNamespaced)) await pruneType(call, type, namespace, uids, dryRun)
-  for (const type of types.filter(({ isNamespaced }) => !isNamespaced)) await pruneType(call, type, '', uids, dryRun)
+    for (const type of types.filter(({ isNamespaced }) => isNamespaced)) yield* prunableOfType(call, type, namespace, uids)
+  for (const type of types.filter(({ isNamespaced }) => !isNamespaced)) yield* prunableOfType(call, type, '', uids)
 }
 
-async function prunedTypes({ flags, session }: Call): Promise<ResourceType[]> {
+/** Throws for kinds that there are none of. */
+export async function prunedTypes({ flags, session }: Call): Promise<ResourceType[]> {
   const types = await session.types
   const allowed = flags.list('prune-allowlist')
   const found: ResourceType[] = []
@@ -47,46 +56,42 @@ async function prunedTypes({ flags, session }: Call): Promise<ResourceType[]> {
     const apiVersion = parts[0] === 'core' ? (parts[1] ?? '') : parts.join('/')
     const type = await types.ofKind(apiVersion, kind)
     if (type !== undefined) found.push(type)
-    else if (allowed.length > 0)
-      throw new CliError(
-        `error retrieving RESTMappings to prune: invalid resource ${parts.join('/')}, Kind=${kind}, Namespaced=true: no matches for kind "${kind}" in version "${apiVersion}"`,
-      )
+    else if (allowed.length > 0) throw new CliError(`no matches for kind "${kind}" in version "${apiVersion}"`)
   }
   return found
 }
 
-async function pruneType(
+async function* prunableOfType(
   call: Call,
   type: ResourceType,
   namespace: string,
   uids: ReadonlySet<string | undefined>,
-  dryRun: DryRun,
-): Promise<void> {
-  const { flags, host, session } = call
-  const rest = await session.rest
+): AsyncGenerator<Prunable> {
   let items: ApiObject[]
   try {
-    items = (await listAll(call, type, { namespace, selector: flags.text('selector') })).items
+    items = (await listAll(call, type, { namespace, selector: call.flags.text('selector') })).items
   } catch (error) {
     if (error instanceof ApiError && (error.isNotFound || error.status.reason === 'MethodNotAllowed')) return
     throw error
   }
-  for (const item of items) {
-    if (lastAppliedOf(item) === undefined || uids.has(item.metadata?.uid)) continue
-    const name = item.metadata?.name ?? ''
-    if (dryRun !== 'client') {
-      const body = {
-        kind: 'DeleteOptions',
-        apiVersion: 'v1',
-        propagationPolicy: 'Background',
-        ...(dryRun === 'server' ? { dryRun: ['All'] } : {}),
-      }
-      try {
-        await rest.json({ method: 'DELETE', path: resourcePath(type, namespace, name), body })
-      } catch (error) {
-        if (!(error instanceof ApiError && error.isNotFound)) throw error
-      }
+  for (const object of items) if (lastAppliedOf(object) !== undefined && !uids.has(object.metadata?.uid)) yield { type, namespace, object }
+}
+
+async function pruneOne({ host, session }: Call, { type, namespace, object }: Prunable, dryRun: DryRun): Promise<void> {
+  const rest = await session.rest
+  const name = object.metadata?.name ?? ''
+  if (dryRun !== 'client') {
+    const body = {
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      propagationPolicy: 'Background',
+      ...defined({ dryRun: dryRun === 'server' ? ['All'] : undefined }),
     }
-    host.write(`${singularText(type)}/${name} pruned${dryRunSuffix(dryRun)}\n`)
+    try {
+      await rest.json({ method: 'DELETE', path: resourcePath(type, namespace, name), body })
+    } catch (error) {
+      if (!(error instanceof ApiError && error.isNotFound)) throw error
+    }
   }
+  host.write(`${singularText(type)}/${name} pruned${dryRunSuffix(dryRun)}\n`)
 }

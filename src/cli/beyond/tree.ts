@@ -1,6 +1,7 @@
 /** `tn tree KIND/NAME`: what owns an object and what it owns, with readiness. */
 
 import { ageOf } from '#api/meta/human-duration.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import { printerFor } from '#cli/print/printer.ts'
@@ -53,7 +54,7 @@ function nodeOf(call: Call, { object, type }: Owned, owned: ReadonlyMap<string, 
     name: object.metadata?.name ?? '',
     ...readinessOf(object),
     age: ageOf(object.metadata?.creationTimestamp, call.host.clock.now()),
-    ...(uid === asked ? { isAsked: true } : {}),
+    ...omitEmpty({ isAsked: uid === asked }),
     owns: children.map((child) => nodeOf(call, child, owned, asked)),
   }
 }

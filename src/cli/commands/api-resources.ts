@@ -1,7 +1,8 @@
 /** `kubectl api-resources` and `kubectl api-versions` */
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError, usageError } from '#cli/cli-error.ts'
-import { printerFor } from '#cli/print/printer.ts'
+import { keepOrder, printerFor } from '#cli/print/printer.ts'
 import { TabWriter } from '#cli/print/tab-writer.ts'
 import { apiVersionOf, resourceText } from '#cli/session/resource-types.ts'
 import type { ResourceType, Served } from '#cli/session/served-resources.ts'
@@ -24,15 +25,14 @@ export async function apiResources(call: Call): Promise<void> {
       name: type.plural,
       singularName: type.singular,
       namespaced: type.isNamespaced,
-      group: type.group,
+      ...omitEmpty({ group: type.group }),
       version: type.version,
       kind: type.kind,
       verbs: type.verbs,
-      ...(type.shortNames.length > 0 ? { shortNames: type.shortNames } : {}),
-      ...(type.categories.length > 0 ? { categories: type.categories } : {}),
+      ...omitEmpty({ shortNames: type.shortNames, categories: type.categories }),
     }))
     const printer = await printerFor(call, { formats })
-    host.write(printer?.({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: '', resources } as ApiObject) ?? '')
+    host.write(printer?.(keepOrder({ kind: 'APIResourceList', apiVersion: 'v1', groupVersion: '', resources } as ApiObject)) ?? '')
     return
   }
   if (output === 'name') {

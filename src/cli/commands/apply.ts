@@ -1,12 +1,16 @@
 /** `kubectl apply` */
-import { contentTypes, isEmptyPatch, PatchFailure, patchLive } from '#cli/apply/patch-object.ts'
+import type { ApplySet } from '#cli/apply/apply-set.ts'
+import { applyPatchFor, contentTypes, isEmptyPatch, PatchFailure, patchLive } from '#cli/apply/patch-object.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, throwAll, usageError } from '#cli/cli-error.ts'
+import type { Flags } from '#cli/flags/flags.ts'
 import { namePrinter, printerFor } from '#cli/print/printer.ts'
 import { fetchInfo, type Info, infoPath } from '#cli/resources/info.ts'
 import { readManifests, requireManifests } from '#cli/resources/read-manifests.ts'
-import { apiVersionOf, resourcePath } from '#cli/session/resource-types.ts'
+import { selectorTest } from '#cli/resources/selector-test.ts'
+import { resourcePath } from '#cli/session/resource-types.ts'
 import {
+  cascadeOf,
   type DryRun,
   dryRunOf,
   dryRunSuffix,
@@ -16,7 +20,6 @@ import {
   withLastApplied,
   writeQuery,
 } from '#cli/write-options.ts'
-import { selectorTest } from './create.ts'
 
 const clientSideManager = 'kubectl-client-side-apply'
 
@@ -26,19 +29,25 @@ export async function apply(call: Call): Promise<void> {
   requireManifests(call)
   const isServerSide = flags.isOn('server-side')
   const dryRun = dryRunOf(call)
+  cascadeOf(flags.text('cascade'), (line) => host.complain(line))
   checkFlags(call, isServerSide, dryRun)
+  const set = flags.text('applyset') === '' ? undefined : await applySetOf(call, dryRun)
   const objectPrinter = flags.text('output') === 'name' ? undefined : await printerFor(call)
   const errors: unknown[] = []
   const applied: Info[] = []
   const isWanted = selectorTest(flags.text('selector'))
+  if (flags.isOn('prune') && set === undefined) await (await import('#cli/apply/prune.ts')).prunedTypes(call)
   const infos = await readManifests(call)
+  // What cannot be read is told before what the server refuses.
+  for (const read of infos) if ('error' in read) errors.push(read.error)
+  if (set !== undefined) {
+    const members = infos.flatMap((each) => ('info' in each ? [each.info] : []))
+    set.label(members)
+    if (members.length > 0) await set.begin(members)
+  }
   let count = 0
   for (const read of infos) {
-    if ('error' in read) {
-      errors.push(read.error)
-      continue
-    }
-    if (!isWanted(read.info.object)) continue
+    if ('error' in read || !isWanted(read.info.object)) continue
     count++
     try {
       const { object, operation } = isServerSide
@@ -61,22 +70,43 @@ export async function apply(call: Call): Promise<void> {
     )
   }
   throwAll(errors)
-  if (flags.isOn('prune')) {
+  if (set !== undefined) await set.prune(applied)
+  else if (flags.isOn('prune')) {
     const { prune } = await import('#cli/apply/prune.ts')
     await prune(call, applied, dryRun)
   }
 }
 
 function checkFlags({ flags }: Call, isServerSide: boolean, dryRun: DryRun): void {
+  if (flags.text('subresource') !== '' && !isServerSide) throw new CliError('--subresource can only be specified for --server-side')
   if (flags.isOn('force-conflicts') && !isServerSide) throw new CliError('--force-conflicts only works with --server-side')
   if (dryRun === 'client' && isServerSide)
     throw new CliError("--dry-run=client doesn't work with --server-side (did you mean --dry-run=server instead?)")
   if (flags.isOn('force') && isServerSide) throw new CliError('--force cannot be used with --server-side')
+  if (flags.isOn('all') && flags.text('selector') !== '') throw new CliError('cannot set --all and --selector at the same time')
+  if (flags.text('applyset') !== '') checkSetFlags(flags)
+  if (flags.isOn('prune') && flags.isOn('force')) throw new CliError('--force cannot be used with --prune')
   if (flags.isOn('prune') && !flags.isOn('all') && flags.text('selector') === '' && flags.text('applyset') === '')
     throw new CliError(
       'all resources selected for prune without explicitly passing --all. To prune all resources, pass the --all flag. If you did not mean to prune all resources, specify a label selector',
     )
+  if (flags.isOn('prune') && isServerSide && flags.text('applyset') === '')
+    throw new CliError("--prune is in alpha and doesn't currently work on objects created by server-side apply")
   if (dryRun === 'server' && flags.isOn('force')) throw new CliError('--dry-run=server cannot be used with --force')
+}
+
+function checkSetFlags(flags: Flags): void {
+  if (!flags.isOn('prune')) throw new CliError('--applyset requires --prune')
+  if (flags.isOn('all')) throw new CliError('--all is incompatible with --applyset')
+  if (flags.text('selector') !== '') throw new CliError('--selector is incompatible with --applyset')
+  if (flags.list('prune-allowlist').length > 0) throw new CliError('--prune-allowlist is incompatible with --applyset')
+}
+
+async function applySetOf(call: Call, dryRun: DryRun): Promise<ApplySet> {
+  const { ApplySet } = await import('#cli/apply/apply-set.ts')
+  const set = await ApplySet.of(call, call.flags.text('applyset'), dryRun)
+  await set.validate()
+  return set
 }
 
 async function applyClientSide(
@@ -90,6 +120,11 @@ async function applyClientSide(
   const query = writeQuery(call, dryRun)
   if (info.name === '' && info.object.metadata?.generateName)
     throw new CliError(`from ${info.object.metadata.generateName}: cannot use generate name with apply`)
+  // Asked for without a name, all of them would be got.
+  if (info.name === '')
+    throw new CliError(
+      `error when retrieving current configuration of:\n${describedInfo(info)}\nfrom server for: ${JSON.stringify(info.source)}: resource name may not be empty`,
+    )
   let live: ApiObject
   try {
     live = await fetchInfo(rest, info)
@@ -108,17 +143,25 @@ async function applyClientSide(
       throw refusal instanceof ApiError ? refusal.during('creating', info.source) : refusal
     }
   }
-  if (dryRun === 'client') return { object: live, operation: 'configured' }
   if (lastAppliedOf(live) === undefined)
     host.complain(
       `Warning: resource ${info.type.plural}/${info.name} is missing the ${lastAppliedName} annotation which is required by kubectl apply. kubectl apply should only be used on resources created declaratively by either kubectl create --save-config or kubectl apply. The missing annotation will be patched automatically.\n`,
     )
+  if (dryRun === 'client') {
+    const patch = applyPatchFor(info, live, { overwrites: flags.isOn('overwrite') })
+    if (isEmptyPatch(patch)) return { object: live, operation: printsObjects ? 'configured' : 'unchanged' }
+    const { locallyPatched } = await import('#cli/apply/local-patch.ts')
+    return { object: locallyPatched(live, patch.type, patch.body), operation: 'configured' }
+  }
   try {
     const options = {
       query,
       overwrites: flags.isOn('overwrite'),
       isForced: flags.isOn('force'),
-      forceQuery: { grace: flags.isOn('force') && !flags.isSet('grace-period') ? 0 : flags.number('grace-period'), cascade: 'Background' },
+      forceQuery: {
+        grace: flags.isOn('force') && !flags.isSet('grace-period') ? 0 : flags.number('grace-period'),
+        cascade: cascadeOf(flags.text('cascade'), () => {}),
+      },
     }
     const { object, patch } = await patchLive(call, info, live, options)
     if (object.metadata?.deletionTimestamp)
@@ -137,7 +180,7 @@ function wrapped(error: ApiError, doing: string, source: string): ApiError {
 
 /** As messages name it. */
 export function describedInfo({ type, name, namespace }: Info): string {
-  const version = apiVersionOf(type)
+  const version = `${type.group}/${type.version}`
   return `Resource: "${version}, Resource=${type.plural}", GroupVersionKind: "${version}, Kind=${type.kind}"\nName: ${JSON.stringify(name)}, Namespace: ${JSON.stringify(namespace)}`
 }
 
@@ -174,17 +217,23 @@ async function applyServerSide(call: Call, info: Info, dryRun: DryRun): Promise<
 /** What client-side apply owned belongs to server-side apply from now on, so that fields can be removed by leaving them out. */
 async function migratedOwnership(call: Call, info: Info, object: ApiObject, manager: string): Promise<ApiObject> {
   const { migrateManagedFields } = await import('#cli/apply/migrate-managers.ts')
-  const patch = migrateManagedFields(object, manager)
-  if (patch === undefined) return object
   const rest = await call.session.rest
-  return rest.json<ApiObject>({
-    method: 'PATCH',
-    path: infoPath(info),
-    contentType: contentTypes.json,
-    body: patch,
-    query: { fieldManager: manager },
-  })
+  let current = object
+  for (let attempt = 1; ; attempt++) {
+    const body = migrateManagedFields(current, manager)
+    if (body === undefined) return current
+    try {
+      const query = { fieldManager: manager }
+      return await rest.json<ApiObject>({ method: 'PATCH', path: infoPath(info), contentType: contentTypes.json, body, query })
+    } catch (error) {
+      // A controller was quicker; nobody disagrees about fields.
+      if (!(error instanceof ApiError && error.isConflict) || attempt >= migrationTries) throw error
+      current = await fetchInfo(rest, info)
+    }
+  }
 }
+
+const migrationTries = 5
 
 function conflictError(error: ApiError): CliError {
   return new CliError(

@@ -1,5 +1,6 @@
 /** `kubectl auth can-i --list` */
 import type { Call } from '#cli/call.ts'
+import { ruleText } from '#cli/describe/access-kinds.ts'
 import { TabWriter } from '#cli/print/tab-writer.ts'
 
 type ResourceRule = { verbs: string[]; apiGroups?: string[]; resources?: string[]; resourceNames?: string[] }
@@ -34,10 +35,9 @@ function compact({ resourceRules, nonResourceRules }: Review['status']): Row[] {
     for (const group of apiGroups)
       for (const resource of resources)
         for (const name of resourceNames.length > 0 ? resourceNames : ['']) add({ group, resource, name, url: '' }, verbs)
+  const urls: Row[] = []
   for (const { verbs, nonResourceURLs = [] } of nonResourceRules)
-    for (const url of nonResourceURLs) add({ group: '', resource: '', name: '', url }, verbs)
-  const text = ({ group, resource, name, url, verbs }: Row) =>
-    `APIGroups:[${group}]Resources:[${resource}]Names:[${name}]URLs:[${url}]Verbs:[${verbs.join(' ')}]`
-  void text
-  return [...rows.values()]
+    for (const url of nonResourceURLs) urls.push({ group: '', resource: '', name: '', url, verbs })
+  const text = (row: Row) => ruleText({ ...row, plain: row.resource })
+  return [...rows.values(), ...urls].toSorted((one, other) => (text(one) < text(other) ? -1 : 1))
 }

@@ -21,11 +21,13 @@ export async function authReconcile(call: Call): Promise<void> {
   for (const info of await readManifestsStrictly(call)) {
     // Manifests hold other things as well, which are none of ours.
     if (info.type.group !== 'rbac.authorization.k8s.io' || !kinds.includes(info.type.kind)) continue
-    host.write(printer(await reconciled(call, info, dryRun === 'client' ? undefined : dryRun === 'server' ? 'All' : '')))
+    const { object, details } = await reconciled(call, info, dryRun === 'client' ? undefined : dryRun === 'server' ? 'All' : '')
+    host.write(printer(object))
+    for (const line of details) host.complain(`${line}\n`)
   }
 }
 
-async function reconciled(call: Call, info: Info, dryRun: string | undefined): Promise<ApiObject> {
+async function reconciled(call: Call, info: Info, dryRun: string | undefined): Promise<{ object: ApiObject; details: string[] }> {
   const rest = await call.session.rest
   let live: ApiObject | undefined
   try {
@@ -35,9 +37,13 @@ async function reconciled(call: Call, info: Info, dryRun: string | undefined): P
   }
   const query = { dryRun }
   if (live === undefined)
-    return dryRun === undefined
-      ? info.object
-      : rest.json<ApiObject>({ method: 'POST', path: resourcePath(info.type, info.namespace), query, body: info.object })
+    return {
+      object:
+        dryRun === undefined
+          ? info.object
+          : await rest.json<ApiObject>({ method: 'POST', path: resourcePath(info.type, info.namespace), query, body: info.object }),
+      details: ['\treconciliation required create', ...differences(call, { ...info.object, rules: [], subjects: [] }, info.object)],
+    }
   const next: ApiObject = {
     ...live,
     metadata: {
@@ -52,8 +58,33 @@ async function reconciled(call: Call, info: Info, dryRun: string | undefined): P
     next['subjects'] = subjectsOf(call, live, info.object)
   } else if (info.object['aggregationRule'] === undefined) next['rules'] = rulesOf(call, live, info.object)
   else next['aggregationRule'] = info.object['aggregationRule']
-  if (equalJson(JSON.parse(JSON.stringify(next)), JSON.parse(JSON.stringify(withMaps(live)))) || dryRun === undefined) return next
-  return rest.json<ApiObject>({ method: 'PUT', path: infoPath(info), query, body: next })
+  if (equalJson(JSON.parse(JSON.stringify(next)), JSON.parse(JSON.stringify(withMaps(live))))) return { object: next, details: [] }
+  const details = ['\treconciliation required update', ...differences(call, live, info.object)]
+  if (dryRun === undefined) return { object: next, details }
+  return { object: await rest.json<ApiObject>({ method: 'PUT', path: infoPath(info), query, body: next }), details }
+}
+
+/** What comes and goes, in Go's way of printing it. */
+function differences(call: Call, live: ApiObject, wanted: ApiObject): string[] {
+  const lines: string[] = []
+  const say = (title: string, texts: readonly string[]) => {
+    if (texts.length > 0) lines.push(`\t${title}:`, ...texts.map((text) => `\t\t${text}`))
+  }
+  const list = (values: readonly string[] = []) => `[${values.join(' ')}]`
+  const ruleText = (rule: V1PolicyRule) =>
+    `{Verbs:${list(rule.verbs)} APIGroups:${list(rule.apiGroups)} Resources:${list(rule.resources)} ResourceNames:${list(rule.resourceNames)} NonResourceURLs:${list(rule.nonResourceURLs)}}`
+  const subjectText = ({ kind, apiGroup = '', name, namespace = '' }: V1Subject) =>
+    `{Kind:${kind} APIGroup:${apiGroup} Name:${name} Namespace:${namespace}}`
+  const texts = (object: ApiObject, field: string, text: (value: never) => string) => ((object[field] ?? []) as never[]).map(text)
+  const missing = (field: string, text: (value: never) => string) =>
+    texts(wanted, field, text).filter((each) => !texts(live, field, text).includes(each))
+  const extra = (field: string, text: (value: never) => string) =>
+    texts(live, field, text).filter((each) => !texts(wanted, field, text).includes(each))
+  say('missing subjects added', missing('subjects', subjectText))
+  if (call.flags.isOn('remove-extra-subjects')) say('extra subjects removed', extra('subjects', subjectText))
+  say('missing rules added', missing('rules', ruleText))
+  if (call.flags.isOn('remove-extra-permissions')) say('extra rules removed', extra('rules', ruleText))
+  return lines
 }
 
 const withMaps = (object: ApiObject): ApiObject => ({

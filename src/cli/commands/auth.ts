@@ -1,7 +1,10 @@
 /** `kubectl auth can-i` and `kubectl auth whoami` */
+
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
-import { CliError, PlainError, usageError } from '#cli/cli-error.ts'
+import { CliError, PlainError } from '#cli/cli-error.ts'
+import { asTyped } from '#cli/create/create-object.ts'
 import { printerFor } from '#cli/print/printer.ts'
 import { TabWriter } from '#cli/print/tab-writer.ts'
 import { splitAt } from '#cli/session/resolve-context.ts'
@@ -12,6 +15,8 @@ export async function canI(call: Call): Promise<void> {
   const { args, flags, host, session } = call
   if (flags.isOn('list')) {
     if (args.length > 0) throw new CliError('list option must be specified with no arguments')
+    if (flags.isOn('quiet') || flags.isOn('all-namespaces') || flags.text('subresource') !== '')
+      throw new CliError("list option can't be specified with neither quiet, all-namespaces nor subresource options")
     const { listAccess } = await import('./auth-list.ts')
     return listAccess(call)
   }
@@ -27,7 +32,7 @@ export async function canI(call: Call): Promise<void> {
   const namespace = flags.isOn('all-namespaces') ? '' : await session.namespace()
   const spec = isUrl
     ? { nonResourceAttributes: { path: what, verb } }
-    : { resourceAttributes: { ...(await attributesOf(call, what, namespace)), verb, ...(subresource === '' ? {} : { subresource }) } }
+    : { resourceAttributes: { ...(await attributesOf(call, what, namespace)), verb, ...omitEmpty({ subresource }) } }
   if (!verbs.has(verb)) warn(call, `verb '${verb}' is not a known verb\n`)
   const rest = await session.rest
   const { status } = await rest.json<AccessReview>({
@@ -54,22 +59,24 @@ async function attributesOf(
   namespace: string,
 ): Promise<{ namespace?: string; group?: string; resource: string; name?: string }> {
   const [resource, name] = splitAt(what, '/')
-  const place = { ...(namespace === '' ? {} : { namespace }), ...defined({ name }) }
+  const place = { ...omitEmpty({ namespace }), ...defined({ name }) }
   if (resource === '*') return { ...place, resource }
   const type = await (await call.session.types).find(resource)
   if (type === undefined) {
     const [plain, group] = splitAt(resource, '.')
-    warn(
-      call,
-      group === undefined
-        ? `the server doesn't have a resource type '${plain}'\n`
-        : `the server doesn't have a resource type '${plain}' in group '${group}'\n`,
-    )
+    // Whom one may act for is no resource of a server.
+    if (plain !== 'users' && plain !== 'groups')
+      warn(
+        call,
+        group === undefined
+          ? `the server doesn't have a resource type '${plain}'\n`
+          : `the server doesn't have a resource type '${plain}' in group '${group}'\n`,
+      )
     return { ...place, resource: plain, ...defined({ group }) }
   }
   if (!type.isNamespaced && call.flags.isOn('all-namespaces') === false && namespace !== '')
     warn(call, `resource '${type.plural}' is not namespace scoped${type.group === '' ? '' : ` in group '${type.group}'`}\n`)
-  return { ...place, ...(type.group === '' ? {} : { group: type.group }), resource: type.plural }
+  return { ...place, ...omitEmpty({ group: type.group }), resource: type.plural }
 }
 
 type SelfReview = ApiObject & {
@@ -77,13 +84,12 @@ type SelfReview = ApiObject & {
 }
 
 export async function whoAmI(call: Call): Promise<void> {
-  const { args, host, session } = call
-  if (args.length > 0) throw usageError('auth whoami', `unexpected arguments: [${args.join(' ')}]`)
+  const { host, session } = call
   const rest = await session.rest
   const body = { kind: 'SelfSubjectReview', apiVersion: 'authentication.k8s.io/v1', metadata: {}, status: { userInfo: {} } }
   const review = await rest.json<SelfReview>({ method: 'POST', path: '/apis/authentication.k8s.io/v1/selfsubjectreviews', body })
   const printer = await printerFor(call)
-  if (printer !== undefined) return host.write(printer(review))
+  if (printer !== undefined) return host.write(printer(asTyped(review)))
   const { username, uid, groups = [], extra = {} } = review.status.userInfo
   const out = new TabWriter()
   out.row(['ATTRIBUTE', 'VALUE'])

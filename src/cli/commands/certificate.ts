@@ -25,14 +25,24 @@ async function decide(call: Call, type: 'Approved' | 'Denied', reason: string, m
         const conditions = request.status?.conditions ?? []
         if (conditions.some((each) => each.type === type) && !flags.isOn('force')) break
         const opposite = type === 'Approved' ? 'Denied' : 'Approved'
-        const kept = conditions.filter((each) => each.type !== opposite && each.type !== type)
+        if (conditions.some((each) => each.type === opposite))
+          throw new CliError(`certificate signing request ${JSON.stringify(info.name)} is already ${opposite}`)
+        const former = conditions.find((each) => each.type === type)
+        const kept = conditions.filter((each) => each.type !== type)
         const body = {
           ...request,
           status: {
             ...request.status,
             conditions: [
               ...kept,
-              { type, status: 'True', reason, message, lastUpdateTime: new Date(host.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z') },
+              {
+                ...former,
+                type,
+                status: 'True',
+                reason,
+                message,
+                lastUpdateTime: new Date(host.clock.now()).toISOString().replace(/\.\d+Z$/, 'Z'),
+              },
             ],
           },
         }

@@ -2,6 +2,7 @@
 import type { Call } from '#cli/call.ts'
 import { CliError, usageError } from '#cli/cli-error.ts'
 import { changeFile, defaultFile, fileOf, mergedConfig, setEntry } from '#cli/config/edit-config.ts'
+import { helpError } from '#cli/help/help-error.ts'
 import { TabWriter } from '#cli/print/tab-writer.ts'
 import { type ConfigSection, configPaths } from '#cli/session/kubeconfig-files.ts'
 
@@ -12,9 +13,9 @@ export async function currentContext(call: Call): Promise<void> {
 }
 
 export async function useContext(call: Call): Promise<void> {
-  const { args, host, command } = call
+  const { args, host } = call
   const [name] = args
-  if (name === undefined || args.length > 1) throw usageError(command.path, `Unexpected args: [${args.join(' ')}]`)
+  if (name === undefined || args.length > 1) throw await helpError(call, `Unexpected args: [${args.join(' ')}]`)
   const { contexts } = await mergedConfig(call)
   if (!contexts.has(name)) throw new CliError(`no context exists with the name: ${JSON.stringify(name)}`)
   await changeFile(call, await currentContextFile(call), (config) => {
@@ -36,7 +37,8 @@ export async function getContexts(call: Call): Promise<void> {
   const missing = args.filter((name) => !contexts.has(name))
   const names = args.length > 0 ? args.filter((name) => contexts.has(name)) : [...contexts.keys()].sort()
   const output = flags.text('output')
-  if (output !== '' && output !== 'name') throw new CliError(`output must be one of '' or 'name': ${output}`)
+  if (output !== '' && output !== 'name')
+    throw new CliError(`--output ${output} is not available in kubectl config get-contexts; resetting to default output format`)
   const out = new TabWriter()
   const isNames = output === 'name'
   if (!flags.isOn('no-headers') && !isNames) out.row(['CURRENT', 'NAME', 'CLUSTER', 'AUTHINFO', 'NAMESPACE'])
@@ -59,7 +61,12 @@ export const getUsers = list('users')
 const remove = (section: ConfigSection, what: string, says: (name: string, path: string) => string) => async (call: Call) => {
   const { args, host, command } = call
   const [name] = args
-  if (name === undefined || args.length > 1) throw usageError(command.path, `Unexpected args: [${args.join(' ')}]`)
+  if (name === undefined || args.length > 1) {
+    if (section === 'users') throw usageError(command.path, 'user to delete is required')
+    const { helpText } = await import('#cli/help/help.ts')
+    host.write(helpText(command))
+    return
+  }
   const config = await mergedConfig(call)
   const path = config[section].get(name)?.path
   if (path === undefined) throw new CliError(`cannot delete ${what} ${name}, not in ${await defaultFile(call)}`)
@@ -73,9 +80,9 @@ export const deleteCluster = remove('clusters', 'cluster', (name, path) => `dele
 export const deleteUser = remove('users', 'user', (name, path) => `deleted user ${name} from ${path}\n`)
 
 export async function renameContext(call: Call): Promise<void> {
-  const { args, host, command } = call
+  const { args, host } = call
   const [from, to] = args
-  if (from === undefined || to === undefined || args.length > 2) throw usageError(command.path, `Unexpected args: [${args.join(' ')}]`)
+  if (from === undefined || to === undefined || args.length > 2) throw await helpError(call, `Unexpected args: [${args.join(' ')}]`)
   const config = await mergedConfig(call)
   const entry = config.contexts.get(from)
   if (entry === undefined) throw new CliError(`cannot rename the context ${JSON.stringify(from)}, it's not in ${await defaultFile(call)}`)
@@ -92,35 +99,37 @@ export async function renameContext(call: Call): Promise<void> {
 }
 
 export async function setContext(call: Call): Promise<void> {
-  const { args, flags, host, command } = call
+  const { args, flags, host } = call
   const config = await mergedConfig(call).catch(() => undefined)
   const isCurrent = flags.isOn('current')
   if (isCurrent && args.length > 0) throw new CliError('you cannot specify both a context name and --current')
   if (!isCurrent && args.length !== 1)
     throw args.length > 1
-      ? usageError(command.path, `Unexpected args: [${args.join(' ')}]`)
+      ? await helpError(call, `Unexpected args: [${args.join(' ')}]`)
       : new CliError('you must specify a non-empty context name or --current')
   if (isCurrent && !config?.currentContext) throw new CliError('no current context is set')
   const name = isCurrent ? (config?.currentContext ?? '') : (args[0] ?? '')
   const before = config?.contexts.get(name)
   const value: Record<string, unknown> = { ...before?.value }
   for (const field of ['cluster', 'user', 'namespace']) if (flags.isSet(field)) value[field] = flags.text(field)
-  for (const field of ['cluster', 'user']) value[field] ??= ''
-  if (value['namespace'] === '') delete value['namespace']
   await changeFile(call, before?.path ?? (await defaultFile(call)), (raw) => setEntry(raw, 'contexts', name, value))
   host.write(`Context ${JSON.stringify(name)} ${before === undefined ? 'created' : 'modified'}.\n`)
 }
 
 export async function setCluster(call: Call): Promise<void> {
-  const { args, flags, host, command } = call
+  const { args, flags, host } = call
   const [name] = args
-  if (name === undefined || args.length > 1) throw usageError(command.path, `Unexpected args: [${args.join(' ')}]`)
+  if (name === undefined || args.length > 1) throw await helpError(call, `Unexpected args: [${args.join(' ')}]`)
+  if (flags.isOn('insecure-skip-tls-verify') && flags.text('certificate-authority') !== '')
+    throw new CliError('you cannot specify a certificate authority and insecure mode at the same time')
+  if (flags.isOn('embed-certs') && flags.text('certificate-authority') === '')
+    throw new CliError('you must specify a --certificate-authority to embed')
   const path = await fileOf(call, 'clusters', name)
   const config = await mergedConfig(call).catch(() => undefined)
   const value: Record<string, unknown> = { ...config?.clusters.get(name)?.value }
+  // Another server has another name.
+  if (flags.isSet('server')) delete value['tls-server-name']
   for (const field of ['server', 'tls-server-name', 'proxy-url']) if (flags.isSet(field)) value[field] = flags.text(field)
-  for (const field of ['tls-server-name', 'proxy-url']) if (value[field] === '') delete value[field]
-  value['server'] ??= ''
   if (flags.isSet('insecure-skip-tls-verify')) {
     if (flags.isOn('insecure-skip-tls-verify')) value['insecure-skip-tls-verify'] = true
     else delete value['insecure-skip-tls-verify']
@@ -134,7 +143,7 @@ export async function setCluster(call: Call): Promise<void> {
 }
 
 /** A file's path, or with `--embed-certs` its content. */
-async function setPem({ flags, host }: Call, value: Record<string, unknown>, field: string): Promise<void> {
+export async function setPem({ flags, host }: Call, value: Record<string, unknown>, field: string): Promise<void> {
   if (!flags.isSet(field)) return
   const path = flags.text(field)
   delete value[field]
@@ -146,47 +155,7 @@ async function setPem({ flags, host }: Call, value: Record<string, unknown>, fie
     return
   }
   const content = await host.files.read(path).catch(() => {
-    throw new CliError(`could not read ${field}-data from ${path}: open ${path}: no such file or directory`)
+    throw new CliError(`could not stat ${field} file ${path}: stat ${path}: no such file or directory`)
   })
   value[`${field}-data`] = Buffer.from(content).toString('base64')
-}
-
-export async function setCredentials(call: Call): Promise<void> {
-  const { args, flags, host, command } = call
-  const [name] = args
-  if (name === undefined || args.length > 1) throw usageError(command.path, `Unexpected args: [${args.join(' ')}]`)
-  const ways = [
-    flags.text('token') !== '' && '--token',
-    (flags.text('username') !== '' || flags.text('password') !== '') && '--username/--password',
-  ].filter((each) => each)
-  if (ways.length > 1) throw new CliError(`you cannot specify more than one authentication method at the same time: ${ways.join(', ')}`)
-  const path = await fileOf(call, 'users', name)
-  const config = await mergedConfig(call).catch(() => undefined)
-  const value: Record<string, unknown> = { ...config?.users.get(name)?.value }
-  for (const field of ['token', 'username', 'password']) {
-    if (!flags.isSet(field)) continue
-    value[field] = flags.text(field)
-    if (value[field] === '') delete value[field]
-  }
-  if (flags.isSet('token')) for (const field of ['username', 'password', 'tokenFile']) delete value[field]
-  await setPem(call, value, 'client-certificate')
-  await setPem(call, value, 'client-key')
-  if (flags.isSet('exec-command')) value['exec'] = execOf(call)
-  await changeFile(call, path, (raw) => setEntry(raw, 'users', name, value))
-  host.write(`User ${JSON.stringify(name)} set.\n`)
-}
-
-function execOf({ flags }: Call): Record<string, unknown> {
-  const env = flags.list('exec-env').map((pair) => {
-    const at = pair.indexOf('=')
-    return { name: pair.slice(0, at), value: pair.slice(at + 1) }
-  })
-  return {
-    apiVersion: flags.text('exec-api-version'),
-    args: flags.list('exec-arg').length > 0 ? flags.list('exec-arg') : null,
-    command: flags.text('exec-command'),
-    env: env.length > 0 ? env : null,
-    interactiveMode: flags.text('exec-interactive-mode') || 'IfAvailable',
-    provideClusterInfo: flags.isOn('exec-provide-cluster-info'),
-  }
 }

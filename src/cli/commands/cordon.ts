@@ -1,6 +1,6 @@
 /** `kubectl cordon` and `kubectl uncordon` */
 import type { ApiObject, Call } from '#cli/call.ts'
-import { CliError, throwAll, usageError } from '#cli/cli-error.ts'
+import { CliError, ManyErrors, throwAll, usageError } from '#cli/cli-error.ts'
 import { namePrinter } from '#cli/print/printer.ts'
 import { type Found, findInfos } from '#cli/resources/find-infos.ts'
 import { type Info, infoPath } from '#cli/resources/info.ts'
@@ -21,8 +21,16 @@ export async function namedNodes(call: Call): Promise<Found> {
   const selector = flags.text('selector')
   if (args.length === 0 && selector === '') throw usageError(command.path, `USAGE: ${command.usage.replace(/ \[options\]$/, '')} [flags]`)
   if (args.length > 0 && selector !== '') throw usageError(command.path, 'error: cannot specify both a node name and a --selector option')
-  const names = args.map((arg) => arg.replace(/^(?:node|nodes|no)\//, ''))
-  return findInfos(call, { args: selector === '' ? ['nodes', ...names] : ['nodes'] })
+  const targets = selector === '' ? args.map((arg) => (arg.includes('/') ? arg : `nodes/${arg}`)) : ['nodes']
+  const found = await findInfos(call, { args: targets }).catch((error: unknown) => {
+    throw error instanceof ManyErrors ? error.errors[0] : error
+  })
+  // Nothing is done to any of them where one is not there, or is none.
+  if (found.errors.length > 0) throw found.errors[0]
+  const other = found.infos.find(({ type }) => type.plural !== 'nodes' || type.group !== '')?.type
+  if (other !== undefined)
+    throw new CliError(`expected resource of type node, got "${other.group}/${other.version}, Resource=${other.plural}"`)
+  return found
 }
 
 export async function cordonNode(call: Call, info: Info, isUnschedulable: boolean, errors: unknown[]): Promise<void> {

@@ -4,7 +4,7 @@ import { basename, dirname, join, posix } from 'node:path'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import type { Call } from '#cli/call.ts'
-import { CliError, usageError } from '#cli/cli-error.ts'
+import { CliError } from '#cli/cli-error.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
 import { converse } from '#cli/streams/conversation.ts'
 import { listTar, type TarEntry, writeTar } from '#wire/tar.ts'
@@ -15,7 +15,7 @@ type Place = { namespace: string; pod: string; path: string }
 export async function cp(call: Call): Promise<void> {
   const { args } = call
   const [from, to] = args
-  if (from === undefined || to === undefined || args.length > 2) throw usageError('cp', 'source and destination are required')
+  if (from === undefined || to === undefined || args.length > 2) throw new CliError('source and destination are required')
   const [source, target] = [placeOf(from), placeOf(to)]
   if (source.pod !== '' && target.pod !== '') throw new CliError('one of src or dest must be a local file specification')
   if (source.path === '' || target.path === '') throw new CliError('filepath can not be empty')

@@ -1,4 +1,5 @@
 /** `kubectl create token` */
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError } from '#cli/cli-error.ts'
 import { nameArgument } from '#cli/create/create-object.ts'
@@ -26,7 +27,7 @@ export async function createToken(call: Call): Promise<void> {
   const spec = {
     audiences: audiences.length > 0 ? audiences : null,
     expirationSeconds: durationMs > 0 ? durationMs / 1000 : null,
-    boundObjectRef: kind === '' ? null : { kind, apiVersion: boundKinds[kind], name: bound, ...(uid === '' ? {} : { uid }) },
+    boundObjectRef: kind === '' ? null : { kind, apiVersion: boundKinds[kind], name: bound, ...omitEmpty({ uid }) },
   }
   const printer = await printerFor(call)
   const rest = await session.rest

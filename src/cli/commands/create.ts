@@ -1,17 +1,18 @@
 /** `kubectl create -f` */
 
-import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, throwAll, usageError } from '#cli/cli-error.ts'
 import { resultPrinter } from '#cli/print/printer.ts'
 import { readManifests, requireManifests } from '#cli/resources/read-manifests.ts'
+import { selectorTest } from '#cli/resources/selector-test.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
 import { dryRunOf, dryRunSuffix, withLastApplied, writeQuery } from '#cli/write-options.ts'
+import { checkOneFile, checkRawPath, sendRaw } from './raw-request.ts'
 
 export async function create(call: Call): Promise<void> {
   const { flags, host, session } = call
-  requireManifests(call)
   if (call.args.length > 0) throw usageError('create', `Unexpected args: [${call.args.join(' ')}]`)
+  requireManifests(call)
   if (flags.text('raw') !== '') return createRaw(call)
   if (flags.isOn('edit')) {
     const { editAndCreate } = await import('./edit.ts')
@@ -45,20 +46,13 @@ export async function create(call: Call): Promise<void> {
   if (count === 0) throw new CliError('no objects passed to create')
 }
 
-/** Objects of files are selected by their own labels. */
-export function selectorTest(text: string): (object: ApiObject) => boolean {
-  if (text === '') return () => true
-  const selector = parseLabelSelector(text)
-  return ({ metadata }) => selector.matches(metadata?.labels ?? {})
-}
-
 async function createRaw(call: Call): Promise<void> {
-  const { flags, host, session } = call
-  const [path = ''] = flags.list('filename')
+  const { flags } = call
   if (flags.isOn('edit')) throw new CliError('--raw and --edit are mutually exclusive')
-  if (flags.list('filename').length !== 1) throw new CliError('--raw can only use a single local file or stdin')
-  if (/^https?:/.test(path)) throw new CliError('--raw cannot read from a url')
-  const body = path === '-' ? Buffer.from(await host.terminal.readAll()).toString() : await host.files.readText(path)
-  const rest = await session.rest
-  host.write(await rest.text({ method: 'POST', path: flags.text('raw'), body }))
+  checkOneFile(call)
+  if (flags.isOn('recursive')) throw new CliError('--raw and --recursive are mutually exclusive')
+  if (flags.text('selector') !== '') throw new CliError('--raw and --selector (-l) are mutually exclusive')
+  if (flags.text('output') !== '') throw new CliError('--raw and --output are mutually exclusive')
+  checkRawPath(flags.text('raw'))
+  await sendRaw(call, 'POST')
 }

@@ -13,9 +13,13 @@ export async function describe(call: Call): Promise<void> {
     throw new CliError(
       'You must specify the type of resource to describe. Use "kubectl api-resources" for a complete list of supported resources.',
     )
-  const { infos, errors, isByPrefix } = await findAll(call)
+  const { infos, errors: unsorted, isByPrefix } = await findAll(call)
+  const isRefusal = (error: unknown) => error instanceof ApiError
+  // What cannot be read is told before what the server does not have.
+  const errors = [...unsorted.filter((error) => !isRefusal(error)), ...unsorted.filter(isRefusal)]
+  const askedFor = infos.length + unsorted.filter(isRefusal).length
   // Events of many objects would be many requests: they are shown of one, or where they are asked for.
-  const showsEvents = flags.isSet('show-events') ? flags.isOn('show-events') : infos.length <= 1 && !isByPrefix
+  const showsEvents = flags.isSet('show-events') ? flags.isOn('show-events') : askedFor <= 1 && !isByPrefix
   for (const [index, info] of infos.entries()) {
     try {
       const text = await describeInfo(call, info, showsEvents)

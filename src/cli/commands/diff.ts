@@ -1,15 +1,14 @@
 /** `kubectl diff`: what is live against what applying would make of it, shown by a program of the user's. */
 import { join } from 'node:path'
 import { yamlText } from '#api/codec/yaml.ts'
-import { applyPatchFor, contentTypes } from '#cli/apply/patch-object.ts'
+import { applyPatchFor, contentTypes, isEmptyPatch } from '#cli/apply/patch-object.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, errorText, PlainError, usageError } from '#cli/cli-error.ts'
 import { fetchInfo, type Info, infoPath } from '#cli/resources/info.ts'
 import { readManifestsStrictly, requireManifests } from '#cli/resources/read-manifests.ts'
-import { resourcePath } from '#cli/session/resource-types.ts'
-import { withLastApplied } from '#cli/write-options.ts'
+import { selectorTest } from '#cli/resources/selector-test.ts'
+import { apiVersionOf, resourcePath } from '#cli/session/resource-types.ts'
 import { serverSideManager } from './apply.ts'
-import { selectorTest } from './create.ts'
 
 /** 1 says that there are differences: what goes wrong ends with more. */
 export async function diff(call: Call): Promise<void> {
@@ -29,17 +28,34 @@ async function showDifferences(call: Call): Promise<void> {
   const [live, merged] = [await host.files.temporaryDirectory('LIVE-'), await host.files.temporaryDirectory('MERGED-')]
   try {
     const isWanted = selectorTest(flags.text('selector'))
+    const found: Info[] = []
+    const fileOf = ({ type, namespace, name }: Pick<Info, 'type' | 'namespace' | 'name'>) =>
+      [type.group, type.version, type.kind, namespace, name].filter((part) => part !== '').join('.')
     for (const info of await readManifestsStrictly(call)) {
       if (!isWanted(info.object)) continue
       const { before, after } = await states(call, info)
-      const name = [info.type.group, info.type.version, info.type.kind, info.namespace, info.name].filter((part) => part !== '').join('.')
+      found.push({ ...info, object: before ?? {} })
+      const name = fileOf(info)
       const text = (object: ApiObject | undefined) => (object === undefined ? '' : yamlText(shown(call, object, before, after)))
       await host.files.write(join(live, name), text(before))
       await host.files.write(join(merged, name), text(after))
     }
+    if (flags.isOn('prune')) {
+      const { prunable } = await import('#cli/apply/prune.ts')
+      for await (const { type, namespace, object } of prunable(call, found)) {
+        const name = fileOf({ type, namespace, name: object.metadata?.name ?? '' })
+        await host.files.write(
+          join(live, name),
+          yamlText(shown(call, { apiVersion: apiVersionOf(type), kind: type.kind, ...object }, object, {})),
+        )
+      }
+    }
     const [program = 'diff', ...given] = (host.environment['KUBECTL_EXTERNAL_DIFF'] ?? '').split(/\s+/).filter((word) => word !== '')
     const options = given.length === 0 && program === 'diff' ? ['-u', '-N'] : given.filter((word) => /^[-a-zA-Z0-9=]+$/.test(word))
-    const { exitCode, stdout, stderr } = await host.processes.run(program, [...options, live, merged])
+    const { exitCode, stdout, stderr } = await host.processes.run(program, [...options, live, merged]).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      throw new CliError(`failed to run ${JSON.stringify(program)}: executable file not found in $PATH`, 2)
+    })
     host.write(stdout)
     host.complain(stderr)
     if (exitCode > 1) throw new CliError(`failed to run ${JSON.stringify(program)}: exit status ${exitCode}`, exitCode)
@@ -80,11 +96,13 @@ async function states(call: Call, info: Info): Promise<{ before: ApiObject | und
         method: 'POST',
         path: resourcePath(info.type, info.namespace),
         query,
-        body: withLastApplied(info.object),
+        body: info.object,
       }),
     }
-  const patch = applyPatchFor(info, before)
-  if (Object.keys(patch.body).length === 0) return { before, after: before }
+  const patch = applyPatchFor(info, before, { annotates: false })
+  if (isEmptyPatch(patch)) return { before, after: before }
+  // Whoever changes it meanwhile makes the comparison worthless.
+  const metadata = { ...(patch.body['metadata'] as object | undefined), resourceVersion: before.metadata?.resourceVersion }
   return {
     before,
     after: await rest.json<ApiObject>({
@@ -92,7 +110,7 @@ async function states(call: Call, info: Info): Promise<{ before: ApiObject | und
       path: infoPath(info),
       contentType: contentTypes[patch.type],
       query,
-      body: patch.body,
+      body: { ...patch.body, metadata },
     }),
   }
 }

@@ -10,7 +10,7 @@ import type { Info } from '#cli/resources/info.ts'
 import { dryRunOf, dryRunSuffix } from '#cli/write-options.ts'
 import { cordonNode, namedNodes } from './cordon.ts'
 
-type Verdict = { isDeleted: boolean; warning?: string; error?: string }
+type PodDeleteStatus = { isDeleted: boolean; warning?: string; error?: string }
 
 const retryMs = 5000
 
@@ -55,12 +55,12 @@ async function drainNode(call: Call, node: Info): Promise<void> {
       limit: flags.number('chunk-size') || undefined,
     },
   })
-  const judged = await Promise.all(list.items.map(async (pod) => ({ pod, verdict: await verdictOn(call, pod) })))
-  const errors = grouped(judged, ({ error }) => error).map(([message, pods]) => new CliError(`cannot delete ${message}: ${pods}`))
+  const podDeletes = await Promise.all(list.items.map(async (pod) => ({ pod, status: await deleteStatusOf(call, pod) })))
+  const errors = grouped(podDeletes, ({ error }) => error).map(([message, pods]) => new CliError(`cannot delete ${message}: ${pods}`))
   if (errors.length > 0) throw errors.length === 1 ? errors[0] : new CliError(`[${errors.map(({ message }) => message).join(', ')}]`)
-  const warnings = grouped(judged, ({ warning }) => warning).map(([message, pods]) => `${message}: ${pods}`)
+  const warnings = grouped(podDeletes, ({ warning }) => warning).map(([message, pods]) => `${message}: ${pods}`)
   if (warnings.length > 0) host.complain(`Warning: ${warnings.join('; ')}\n`)
-  const pods = judged.filter(({ verdict }) => verdict.isDeleted).map(({ pod }) => pod)
+  const pods = podDeletes.filter(({ status }) => status.isDeleted).map(({ pod }) => pod)
   const dryRun = dryRunOf(call)
   if (dryRun === 'client') {
     for (const { metadata } of pods) host.write(`evicting pod ${metadata?.namespace}/${metadata?.name} (dry run)\n`)
@@ -72,17 +72,20 @@ async function drainNode(call: Call, node: Info): Promise<void> {
   throwAll(results.filter((result) => result.status === 'rejected').map(({ reason }) => reason as unknown))
 }
 
-function grouped(judged: readonly { pod: V1Pod; verdict: Verdict }[], by: (verdict: Verdict) => string | undefined): [string, string][] {
+function grouped(
+  podDeletes: readonly { pod: V1Pod; status: PodDeleteStatus }[],
+  by: (status: PodDeleteStatus) => string | undefined,
+): [string, string][] {
   const groups = new Map<string, string[]>()
-  for (const { pod, verdict } of judged) {
-    const key = by(verdict)
+  for (const { pod, status } of podDeletes) {
+    const key = by(status)
     if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), `${pod.metadata?.namespace}/${pod.metadata?.name}`])
   }
   return [...groups].map(([key, names]) => [key, names.join(', ')])
 }
 
 /** Each rule may refuse the pod, leave it, or let it go with a warning; the last warning counts. */
-async function verdictOn({ flags, host, session }: Call, pod: V1Pod): Promise<Verdict> {
+async function deleteStatusOf({ flags, host, session }: Call, pod: V1Pod): Promise<PodDeleteStatus> {
   const { metadata, spec, status } = pod
   const isForced = flags.isOn('force')
   const skipSeconds = flags.number('skip-wait-for-delete-timeout')
@@ -121,7 +124,7 @@ async function removePod(call: Call, pod: V1Pod, untilMs: number, isServerDry: b
   const { namespace = '', name = '', uid } = pod.metadata ?? {}
   const path = `/api/v1/namespaces/${namespace}/pods/${name}`
   const grace = flags.number('grace-period')
-  const deleteOptions = { ...(grace >= 0 ? { gracePeriodSeconds: grace } : {}), ...(isServerDry ? { dryRun: ['All'] } : {}) }
+  const deleteOptions = defined({ gracePeriodSeconds: grace >= 0 ? grace : undefined, dryRun: isServerDry ? ['All'] : undefined })
   const isEviction = !flags.isOn('disable-eviction')
   for (;;) {
     if (isEviction) host.write(`evicting pod ${namespace}/${name}${isServerDry ? ' (server dry run)' : ''}\n`)

@@ -2,7 +2,8 @@
 import type { V1Event } from '#api/core/v1/types.gen.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
-import { CliError } from '#cli/cli-error.ts'
+import { CliError, PlainError } from '#cli/cli-error.ts'
+import { asTyped } from '#cli/create/create-object.ts'
 import { printerFor } from '#cli/print/printer.ts'
 import { TabWriter } from '#cli/print/tab-writer.ts'
 import { apiVersionOf } from '#cli/session/resource-types.ts'
@@ -12,6 +13,7 @@ export async function events(call: Call): Promise<void> {
   const namespace = flags.isOn('all-namespaces') ? '' : await session.namespace()
   const fieldSelector = await selectorFor(call)
   const types = flags.list('types').map((type) => type.toLowerCase())
+  if (types.some((type) => type !== 'normal' && type !== 'warning')) throw new CliError('valid --types are Normal or Warning')
   const isWanted = ({ type = '' }: V1Event) => types.length === 0 || types.includes(type.toLowerCase())
   const printer = await printerFor(call)
   const rest = await session.rest
@@ -70,12 +72,14 @@ export async function events(call: Call): Promise<void> {
   }
   if (printer !== undefined) {
     host.write(
-      printer({
-        kind: 'EventList',
-        apiVersion: 'v1',
-        metadata: {},
-        items: sorted.map((event) => ({ kind: 'Event', apiVersion: 'v1', ...event })),
-      } as unknown as ApiObject),
+      printer(
+        asTyped({
+          kind: 'EventList',
+          apiVersion: 'v1',
+          metadata: {},
+          items: sorted.map((event) => ({ kind: 'Event', apiVersion: 'v1', ...event })),
+        } as unknown as ApiObject),
+      ),
     )
     return
   }
@@ -86,9 +90,14 @@ export async function events(call: Call): Promise<void> {
 async function selectorFor({ flags, session }: Call): Promise<string> {
   const text = flags.text('for')
   if (text === '') return ''
-  const [resource = '', name = '', ...more] = text.split('/')
-  if (resource === '' || name === '' || more.length > 0) throw new CliError('--for must be in resource/name form')
-  const type = await (await session.types).named(resource)
+  const [resource = '', name, ...more] = text.split('/')
+  if (name === undefined) throw new CliError('--for must be in resource/name form')
+  if (more.length > 0) throw new CliError('arguments in resource/name form may not have more than one slash')
+  if (resource === '') throw new CliError('a resource must be present, got: /, Resource=')
+  const type = await (await session.types).find(resource)
+  if (type === undefined) throw new PlainError(`the server doesn't have a resource type ${JSON.stringify(resource)}`)
+  // Without a name kubectl asks for the events of everything.
+  if (name === '') return ''
   return `involvedObject.kind=${type.kind},involvedObject.apiVersion=${apiVersionOf(type)},involvedObject.name=${name}`
 }
 

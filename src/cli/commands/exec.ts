@@ -1,18 +1,21 @@
 /** `kubectl exec` and `kubectl attach` */
-import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+
+import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError, PlainError } from '#cli/cli-error.ts'
 import { hasManifests, readManifestsStrictly } from '#cli/resources/read-manifests.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
+import { meantContainer } from '#cli/streams/containers.ts'
 import { converse } from '#cli/streams/conversation.ts'
+import { detachKeyBytes, untilDetached } from '#cli/streams/detach-keys.ts'
 import { podFor } from '#cli/streams/find-pod.ts'
-import { defaultContainer } from './logs.ts'
 
 export async function exec(call: Call): Promise<void> {
   const { args, argsBeforeDash } = call
   const fromFile = hasManifests(call)
   const what = fromFile ? '' : args[0]
-  if (!fromFile && what === undefined) throw new CliError('pod, type/name or --filename must be specified')
+  if (!fromFile && !what) throw new CliError('pod, type/name or --filename must be specified')
   const command = argsBeforeDash === undefined ? (fromFile ? args : args.slice(1)) : args.slice(argsBeforeDash)
   if (argsBeforeDash === undefined && command.length > 0)
     throw new CliError(
@@ -36,35 +39,24 @@ function checkPhase({ status }: V1Pod, what: string): void {
     throw new CliError(`cannot ${what} a completed pod; current phase is ${status.phase}`)
 }
 
-export function containerOf(call: Call, pod: V1Pod): string {
-  const { spec, metadata } = pod
-  const all: V1Container[] = [
-    ...(spec?.containers ?? []),
-    ...(spec?.initContainers ?? []),
-    ...((spec?.ephemeralContainers ?? []) as V1Container[]),
-  ]
-  const wanted = call.flags.text('container')
-  if (wanted === '') return defaultContainer(call, pod, all)
-  if (!all.some(({ name }) => name === wanted))
-    throw new CliError(`container ${wanted} is not valid for pod ${metadata?.name} out of: ${all.map(({ name }) => name).join(', ')}`)
-  return wanted
-}
+export const containerOf = (call: Call, pod: V1Pod): string =>
+  meantContainer(call, pod, call.flags.text('container'), { isQuiet: call.flags.isOn('quiet'), needsAnnotated: true })
 
-/** Ends with the exit code of the command. */
+/** Ends with the exit code of the command. Returns whether it had the user's terminal. */
 export async function talk(
   call: Call,
   pod: V1Pod,
   subresource: 'exec' | 'attach',
   container: string,
   command: readonly string[],
-): Promise<void> {
+  { wantsTty = call.flags.isOn('tty') }: { wantsTty?: boolean } = {},
+): Promise<boolean> {
   const { flags, host } = call
   const { terminal } = host
   const wantsInput = flags.isOn('stdin')
-  let isTty = flags.isOn('tty')
-  if (isTty && !wantsInput) isTty = false
+  let isTty = wantsTty && wantsInput
   if (isTty && !terminal.inputIsTerminal) {
-    host.complain('Unable to use a TTY - input is not a terminal or the right kind of file\n')
+    if (!flags.isOn('quiet')) host.complain('Unable to use a TTY - input is not a terminal or the right kind of file\n')
     isTty = false
   }
   const path = resourcePath(
@@ -81,36 +73,88 @@ export async function talk(
     stderr: isTty ? undefined : 'true',
     tty: isTty ? 'true' : undefined,
   }
+  const detached = new AbortController()
+  const keys = isTty && flags.has('detach-keys') ? detachKeyBytes(flags.text('detach-keys')) : undefined
+  const input = () => (keys === undefined ? terminal.input() : untilDetached(terminal.input(), keys, () => detached.abort()))
+  const errorText = new TextDecoder()
   using _resize = isTty ? terminal.onResize(() => tell?.()) : undefined
   let tell: (() => void) | undefined
-  if (isTty) terminal.setRawMode(true)
+  if (isTty) terminal.setRawMode(true, { isTransparent: true })
   try {
     const code = await converse(call, {
       path,
       query,
-      ...(wantsInput ? { input: terminal.input() } : {}),
+      ...defined({ input: wantsInput ? input() : undefined }),
+      signal: detached.signal,
       onOutput: (data) => host.write(data),
-      onError: (data) => host.complain(Buffer.from(data).toString()),
+      onError: (data) => host.complain(errorText.decode(data, { stream: true })),
       onOpen(resize) {
         tell = () => resize(terminal.columns, terminal.rows)
         if (isTty) tell()
       },
     })
     if (code !== 0) throw new PlainError(`command terminated with exit code ${code}`, code)
+    return isTty
   } finally {
     if (isTty) terminal.setRawMode(false)
   }
 }
 
 export async function attach(call: Call): Promise<void> {
-  const { args, flags, host } = call
+  const { args } = call
   const [what] = args
   if (what === undefined) throw new CliError('at least 1 argument is required for attach')
   if (args.length > 2)
     throw new CliError(`expected POD, TYPE/NAME, or TYPE NAME, (at most 2 arguments) saw ${args.length}: [${args.join(' ')}]`)
   const pod = await podFor(call, args.length === 2 ? args.join('/') : what)
   checkPhase(pod, 'attach a container in')
-  const container = containerOf(call, pod)
-  if (flags.isOn('stdin') && !flags.isOn('quiet')) host.complain("If you don't see a command prompt, try pressing enter.\n")
-  await talk(call, pod, 'attach', container, [])
+  await attachTo(call, pod, attachedContainer(call, pod))
+}
+
+function attachedContainer(call: Call, pod: V1Pod): string {
+  try {
+    return containerOf(call, pod)
+  } catch (error) {
+    throw error instanceof CliError ? new CliError(`cannot attach to the container: ${error.message}`) : error
+  }
+}
+
+/** The container may have ended before anybody could listen: then its log is all there is. */
+export async function attachOrShowLog(call: Call, pod: V1Pod, container: string): Promise<void> {
+  const { complain, interrupted } = call.host
+  try {
+    await attachTo(call, pod, container)
+  } catch (error) {
+    if (interrupted.aborted) throw error
+    complain(`warning: couldn't attach to pod/${pod.metadata?.name}, falling back to streaming logs: ${(error as Error).message}\n`)
+    await writeLog(call, pod, container)
+  }
+}
+
+export async function writeLog({ host, session }: Call, { metadata }: V1Pod, container: string): Promise<void> {
+  const rest = await session.rest
+  const path = resourcePath({ group: '', version: 'v1', plural: 'pods' }, metadata?.namespace ?? '', metadata?.name ?? '', 'log')
+  host.write(await rest.text({ path, query: { container }, accept: '*/*' }))
+}
+
+/** Whether there is a terminal is for the container to say: it has one or has none. */
+async function attachTo(call: Call, pod: V1Pod, name: string): Promise<void> {
+  const { flags, host } = call
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {}
+  const isEphemeral = ephemeralContainers.some((each) => each.name === name)
+  const wantsTty = [...containers, ...initContainers, ...ephemeralContainers].find((each) => each.name === name)?.tty === true
+  const isQuiet = flags.isOn('quiet')
+  if (!isQuiet && flags.isOn('tty') && !wantsTty) host.complain(`error: Unable to use a TTY - container ${name} did not allocate one\n`)
+  if (!isQuiet)
+    host.complain(
+      "All commands and output from this session will be recorded in container logs, including credentials and sensitive information passed through the command prompt.\nIf you don't see a command prompt, try pressing enter.\n",
+    )
+  const hadTerminal = await talk(call, pod, 'attach', name, [], { wantsTty })
+  if (isQuiet || !hadTerminal) return
+  const again = `'kubectl attach ${pod.metadata?.name} -c ${name} -n ${pod.metadata?.namespace} -i -t'`
+  host.write(
+    isEphemeral
+      ? `Session ended, the ephemeral container will not be restarted but may be reattached using ${again} if it is still running\n`
+      : `Session ended, resume using ${again} command\n`,
+  )
 }

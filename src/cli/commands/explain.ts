@@ -1,21 +1,10 @@
 /** `kubectl explain`: what the fields of a resource mean, by the server's OpenAPI documents. */
 import type { Call } from '#cli/call.ts'
 import { CliError, NoResourceError, PlainError } from '#cli/cli-error.ts'
-import { groupAndVersion } from '#cli/session/resource-types.ts'
+import { type Schema, schemaOf } from '#cli/commands/explained-schema.ts'
+import { groupAndVersion, resourceText } from '#cli/session/resource-types.ts'
 import type { ResourceType } from '#cli/session/served-resources.ts'
 
-type Schema = {
-  $ref?: string
-  type?: string
-  description?: string
-  properties?: Record<string, Schema>
-  required?: string[]
-  items?: Schema
-  additionalProperties?: Schema | boolean
-  allOf?: Schema[]
-  enum?: unknown[]
-  'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
-}
 type Document = { components?: { schemas?: Record<string, Schema> } }
 
 export async function explain(call: Call): Promise<void> {
@@ -27,14 +16,16 @@ export async function explain(call: Call): Promise<void> {
     )
   if (args.length > 1) throw new CliError('We accept only this format: explain RESOURCE\n')
   const { type, path } = await resourceAndPath(call, first)
+  const format = flags.text('output')
+  if (format === 'plaintext-openapiv2') {
+    const { explainV2 } = await import('./explain-v2.ts')
+    return explainV2(call, type, path)
+  }
+  if (format !== 'plaintext') throw new CliError(`unrecognized format: ${format}`)
   const rest = await session.rest
   const place = type.group === '' ? `api/${type.version}` : `apis/${type.group}/${type.version}`
   const document = await rest.json<Document>({ path: `/openapi/v3/${place}` })
-  const root = Object.values(document.components?.schemas ?? {}).find((schema) =>
-    schema['x-kubernetes-group-version-kind']?.some(
-      ({ group, version, kind }) => group === type.group && version === type.version && kind === type.kind,
-    ),
-  )
+  const root = schemaOf(type, document.components?.schemas ?? {})
   if (root === undefined) throw new CliError(`GVR (${type.group}/${type.version}, Resource=${type.plural}) not found in OpenAPI schema`)
   const out = new Explanation(document, flags.isOn('recursive'))
   host.write(`${type.group === '' ? '' : `GROUP:      ${type.group}\n`}KIND:       ${type.kind}\nVERSION:    ${type.version}\n\n`)
@@ -43,23 +34,41 @@ export async function explain(call: Call): Promise<void> {
   host.write(`${text}\n`)
 }
 
-/** The resource may have dots itself: `deployments.apps.spec`. */
+/** The resource may have its group behind it: `deployments.apps.spec`. */
 async function resourceAndPath({ flags, session }: Call, text: string): Promise<{ type: ResourceType; path: string[] }> {
   const types = await session.types
   const apiVersion = flags.text('api-version')
-  const words = text.replace(/\.$/, '').split('.')
-  for (let count = words.length; count > 0; count--) {
-    const type = await types.find(words.slice(0, count).join('.'))
-    if (type === undefined) continue
-    if (apiVersion === '') return { type, path: words.slice(count) }
-    const [group, version] = groupAndVersion(apiVersion)
-    const other = (await types.all()).resources.find(
-      (each) => each.plural === type.plural && each.group === group && each.version === version,
-    )
-    if (other === undefined) throw new CliError(`couldn't find resource for "${group}/${version}, Resource=${type.plural}"`)
-    return { type: other, path: words.slice(count) }
+  const [word = '', ...path] = fieldsOf(text)
+  const type = await types.find(word)
+  if (type === undefined) throw new PlainError(new NoResourceError(word, '', '').message)
+  if (apiVersion === '') {
+    // Of several groups the first whose whole name the text begins with.
+    const named = (await types.allNamed(word)).find((each) => text.startsWith(resourceText(each)))
+    return named === undefined ? { type, path } : { type: named, path: fieldsOf(text.slice(resourceText(named).length).replace(/^\./, '')) }
   }
-  throw new PlainError(new NoResourceError(words[0] ?? '', '', '').message)
+  if (apiVersion.split('/').length > 2) throw new CliError(`unexpected GroupVersion string: ${apiVersion}`)
+  const [group, version] = groupAndVersion(apiVersion)
+  const { resources, groupVersions } = await types.all()
+  const other = resources.find((each) => each.plural === type.plural && each.group === group && each.version === version)
+  if (other !== undefined) return { type: other, path }
+  if (flags.text('output') === 'plaintext-openapiv2')
+    throw new CliError(`couldn't find resource for "${group}/${version}, Kind=${type.kind}"`)
+  throw new CliError(
+    groupVersions.includes(group === '' ? version : `${group}/${version}`)
+      ? `GVR (${group}/${version}, Resource=${type.plural}) not found in OpenAPI schema`
+      : `couldn't find resource for "${group}/${version}, Resource=${type.plural}"`,
+  )
+}
+
+/** The text is read as a JSONPath, in which nothing but names of fields may be. */
+function fieldsOf(text: string): string[] {
+  if (/^\.|[[\s]/.test(text)) throw new CliError('invalid jsonpath syntax, first node must be field node')
+  const strange = /[^\w.[\]*$@'":?()/\\-]/u.exec(text)?.[0]
+  if (strange !== undefined) {
+    const code = (strange.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+    throw new CliError(`unrecognized character in action: U+${code} '${strange}'`)
+  }
+  return text === '' ? [] : text.replace(/\.$/, '').split('.')
 }
 
 class Explanation {
@@ -166,9 +175,10 @@ function wrapped(text: string, width: number): string {
       const lead = /^\s*/.exec(line)?.[0] ?? ''
       const lines: string[] = []
       let current = ''
-      for (const word of line.trim().split(/\s+/)) {
+      // Spaces between words stay as many as they are, unless the line ends there.
+      for (const [, space = '', word = ''] of line.trim().matchAll(/(\s*)(\S+)/g)) {
         if (current === '') current = lead + word
-        else if (current.length + 1 + word.length <= width) current += ` ${word}`
+        else if (current.length + space.length + word.length <= width) current += space + word
         else {
           lines.push(current)
           current = word

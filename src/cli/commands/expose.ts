@@ -1,13 +1,16 @@
 /** `kubectl expose` */
+
+import { parseJson } from '#api/codec/parse-json.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError, throwAll } from '#cli/cli-error.ts'
-import { asTyped } from '#cli/create/create-object.ts'
+import { asTyped, postGenerated } from '#cli/create/create-object.ts'
 import { resultPrinter } from '#cli/print/printer.ts'
 import { findInfos } from '#cli/resources/find-infos.ts'
 import type { Info } from '#cli/resources/info.ts'
 import { splitAt } from '#cli/session/resolve-context.ts'
-import { resourcePath } from '#cli/session/resource-types.ts'
 import { dryRunOf, dryRunSuffix, withTypedLastApplied } from '#cli/write-options.ts'
 
 export type ExposedPort = { port: string; protocol: string }
@@ -16,7 +19,7 @@ export async function expose(call: Call): Promise<void> {
   const { flags, host, session } = call
   const dryRun = dryRunOf(call)
   const printer = await resultPrinter(call, 'exposed', dryRunSuffix(dryRun))
-  const { infos, errors } = await findInfos(call, { selector: '' })
+  const { infos, errors } = await findInfos(call, { selector: '', latest: false })
   for (const info of infos) {
     try {
       let object = await overridden(call, serviceFor(call, info))
@@ -26,14 +29,7 @@ export async function expose(call: Call): Promise<void> {
         if (isNamespaceGiven) object.metadata = { ...object.metadata, namespace }
       } else {
         if (flags.isOn('save-config')) object = withTypedLastApplied(object)
-        const rest = await session.rest
-        const query = { fieldManager: flags.text('field-manager'), dryRun: dryRun === 'server' ? 'All' : undefined }
-        object = await rest.json<ApiObject>({
-          method: 'POST',
-          path: resourcePath({ group: '', version: 'v1', plural: 'services' }, info.namespace),
-          query,
-          body: object,
-        })
+        object = await postGenerated(call, 'services', info.namespace, object)
       }
       host.write(printer(object))
     } catch (error) {
@@ -43,11 +39,9 @@ export async function expose(call: Call): Promise<void> {
   throwAll(errors)
 }
 
-export async function overridden(call: Call, object: ApiObject): Promise<ApiObject> {
-  const text = call.flags.text('overrides')
+export async function overridden(call: Call, object: ApiObject, text = call.flags.text('overrides')): Promise<ApiObject> {
   if (text === '') return object
   const { applyPatch } = await import('#api/meta/patch/apply-patch.ts')
-  const { readYamlValue } = await import('#api/codec/yaml-reader.ts')
   const { schemaNameOf, findSchema } = await import('#api/schema/schema.ts')
   const { groupAndVersion } = await import('#cli/session/resource-types.ts')
   const type = call.flags.text('override-type') || 'merge'
@@ -55,13 +49,26 @@ export async function overridden(call: Call, object: ApiObject): Promise<ApiObje
   const [group, version] = groupAndVersion(object.apiVersion ?? '')
   const name = schemaNameOf({ group, version, kind: object.kind ?? '' })
   const schema = name === undefined ? undefined : findSchema(name)
-  return applyPatch(type, object, readYamlValue(text).value, type === 'strategic' ? schema : undefined) as ApiObject
+  return applyPatch(type, object, overrideOf(text, type), type === 'strategic' ? schema : undefined) as ApiObject
+}
+
+/** JSON, and nothing else: YAML is refused. */
+function overrideOf(text: string, type: string): unknown {
+  const refused = new CliError(type === 'merge' ? 'Invalid JSON Patch' : 'invalid JSON document')
+  let value: unknown
+  try {
+    value = parseJson(text)
+  } catch {
+    throw refused
+  }
+  if (typeof value !== 'object') throw refused
+  return value
 }
 
 function serviceFor(call: Call, info: Info): ApiObject {
   const { flags } = call
   checkKind(info)
-  const selector = flags.text('selector') === '' ? selectorOf(info) : pairs(flags.text('selector'))
+  const selector = flags.text('selector') === '' ? selectorOf(info) : labelPairs(flags.text('selector'))
   const isHeadless = flags.text('cluster-ip') === 'None'
   const found = portsOf(info)
   const given = flags.text('port')
@@ -71,30 +78,30 @@ function serviceFor(call: Call, info: Info): ApiObject {
   const target = flags.text('target-port')
   const protocol = flags.text('protocol')
   const name = flags.text('name') || info.name.slice(0, 63)
-  const labels = flags.text('labels') === '' ? info.object.metadata?.labels : pairs(flags.text('labels'))
+  const labels = flags.text('labels') === '' ? info.object.metadata?.labels : labelPairs(flags.text('labels'))
   const affinity = flags.text('session-affinity')
   if (!['', 'None', 'ClientIP'].includes(affinity)) throw new CliError(`unknown session affinity: ${affinity}`)
   return {
     kind: 'Service',
     apiVersion: 'v1',
-    metadata: { name, ...(labels && Object.keys(labels).length > 0 ? { labels } : {}) },
+    metadata: { name, ...omitEmpty({ labels }) },
     spec: {
-      ...(ports.length === 0
-        ? {}
-        : {
-            ports: ports.map((port, index) => ({
-              ...(ports.length > 1 ? { name: `port-${index + 1}` } : {}),
-              protocol: protocol || protocols.get(port) || 'TCP',
-              port: Number(port),
-              targetPort: target === '' ? Number(port) : /^\d+$/.test(target) ? Number(target) : target,
-            })),
-          }),
+      ...omitEmpty({
+        ports: ports.map((port, index) => ({
+          ...defined({ name: ports.length > 1 ? `port-${index + 1}` : undefined }),
+          protocol: protocol || protocols.get(port) || 'TCP',
+          port: Number(port),
+          targetPort: target === '' ? Number(port) : /^\d+$/.test(target) ? Number(target) : target,
+        })),
+      }),
       selector,
-      ...(flags.text('external-ip') === '' ? {} : { externalIPs: [flags.text('external-ip')] }),
-      ...(flags.text('type') === '' ? {} : { type: flags.text('type') }),
-      ...(flags.text('load-balancer-ip') === '' ? {} : { loadBalancerIP: flags.text('load-balancer-ip') }),
-      ...(affinity === '' ? {} : { sessionAffinity: affinity }),
-      ...(flags.text('cluster-ip') === '' ? {} : { clusterIP: flags.text('cluster-ip') }),
+      ...defined({ externalIPs: flags.text('external-ip') === '' ? undefined : [flags.text('external-ip')] }),
+      ...omitEmpty({
+        type: flags.text('type'),
+        loadBalancerIP: flags.text('type') === 'LoadBalancer' ? flags.text('load-balancer-ip') : '',
+        sessionAffinity: affinity,
+        clusterIP: flags.text('cluster-ip'),
+      }),
     },
   }
 }
@@ -106,7 +113,7 @@ function checkKind({ type }: Info): void {
     throw new CliError(`cannot expose a ${type.group === '' ? type.kind : `${type.kind}.${type.group}`}`)
 }
 
-function pairs(text: string): Record<string, string> {
+export function labelPairs(text: string): Record<string, string> {
   const result: Record<string, string> = {}
   for (const part of text.split(',')) {
     const [key, value] = splitAt(part, '=')

@@ -9,17 +9,31 @@ import { hasManifests, readManifestsStrictly } from '#cli/resources/read-manifes
 import { selectFlags, selectResources } from '#cli/resources/select-resources.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
 import type { ResourceType } from '#cli/session/served-resources.ts'
-import { isHuman, tableAccept, tableOptions } from './get.ts'
+import { isHuman, showsColours, tableAccept, tableOptions } from './get.ts'
 
 export type WatchTarget = { type: ResourceType; namespace: string; name: string; selector: string; fieldSelector: string }
 export type WatchEvent = { type: string; object: ApiObject }
 
 export async function watchResources(call: Call): Promise<void> {
   const { flags, host, session } = call
-  const target = await watchTarget(call)
+  if (flags.text('sort-by') !== '') host.complain('warning: --watch requested, --sort-by will be ignored for watch events received\n')
+  const [target, ...more] = await watchTargets(call)
+  if (target === undefined) return
   const asTable = isHuman(call)
+  if (asTable && showsColours(call) && !flags.isOn('watch-only') && !flags.isOn('output-watch-events')) {
+    const { redrawTable } = await import('#cli/ui/redraw-table.ts')
+    return redrawTable(call, target)
+  }
   const print = await printOf(call, target, asTable)
   const rest = await session.rest
+  // Several are shown, and refused only then.
+  const shown = more.length === 0 || flags.isOn('watch-only') ? [] : [target, ...more]
+  for (const { type, namespace, name } of shown)
+    print({
+      type: 'ADDED',
+      object: await rest.json<ApiObject>({ path: resourcePath(type, namespace, name), accept: asTable ? tableAccept : 'application/json' }),
+    })
+  if (more.length > 0) throw new CliError('you may only watch a single resource or type of resource at a time')
   const accept = asTable ? tableAccept : 'application/json'
   const query = target.name === '' ? { labelSelector: target.selector, fieldSelector: target.fieldSelector } : {}
   const list = await rest.json<ApiObject>({ path: resourcePath(target.type, target.namespace, target.name), accept, query })
@@ -42,24 +56,22 @@ function tableVersion(list: ApiObject): string | undefined {
   return isTable(list) ? list.rows[0]?.object?.metadata?.resourceVersion : undefined
 }
 
-async function watchTarget(call: Call): Promise<WatchTarget> {
+async function watchTargets(call: Call): Promise<WatchTarget[]> {
   const select = { args: call.args, ...selectFlags(call), typeAloneIsEnough: true }
   const { selector = '', fieldSelector = '' } = select
   if (hasManifests(call) && call.args.length === 0) {
     const infos = await readManifestsStrictly(call)
     const [only] = infos
     if (only === undefined || infos.length > 1) throw new CliError('you may only specify a single resource type')
-    return { type: only.type, namespace: only.namespace, name: only.name, selector: '', fieldSelector: '' }
+    return [{ type: only.type, namespace: only.namespace, name: only.name, selector: '', fieldSelector: '' }]
   }
   const selection = await selectResources(call, select)
   const namespace = select.allNamespaces ? '' : await call.session.namespace()
   const types = selection.by === 'names' ? selection.items.map(({ type }) => type) : selection.types
   if (new Set(types).size > 1) throw new CliError('you may only specify a single resource type')
   const type = types[0] as ResourceType
-  const name = selection.by === 'names' ? (selection.items[0]?.name ?? '') : ''
-  if (selection.by === 'names' && selection.items.length > 1)
-    throw new CliError('watch is only supported on individual resources and resource collections - more than 1 resource was found')
-  return { type, namespace: type.isNamespaced ? namespace : '', name, selector, fieldSelector }
+  const names = selection.by === 'names' ? selection.items.map(({ name }) => name) : ['']
+  return names.map((name) => ({ type, namespace: type.isNamespaced ? namespace : '', name, selector, fieldSelector }))
 }
 
 async function printOf(call: Call, { type }: WatchTarget, asTable: boolean): Promise<(event: WatchEvent) => void> {
@@ -67,9 +79,13 @@ async function printOf(call: Call, { type }: WatchTarget, asTable: boolean): Pro
   const showsEvents = flags.isOn('output-watch-events')
   if (!asTable) {
     const printer = await printerFor(call, { formats: getFormats })
-    return ({ type: kind, object }) => {
-      const shown = showsEvents ? ({ type: kind, object } as unknown as ApiObject) : object
-      if (printer !== undefined) host.write(printer(shown))
+    if (showsEvents && printer !== undefined) {
+      const { watchEventPrinter } = await import('#cli/print/watch-event-printer.ts')
+      const printEvent = watchEventPrinter(flags.text('output'), printer)
+      return (event) => host.write(printEvent(event))
+    }
+    return ({ object }) => {
+      if (printer !== undefined) host.write(printer(object))
     }
   }
   const tables = new TablePrinter(
@@ -112,8 +128,10 @@ export async function* watchEvents(
       }
     } catch (error) {
       if (signal.aborted || error instanceof ApiError) throw error
+      if (rest.hasTimeout) return
       await host.clock.sleep(1000, signal)
     }
+    if (rest.hasTimeout) return
   }
 }
 

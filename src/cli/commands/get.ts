@@ -2,12 +2,14 @@
 import type { ApiList, ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, throwAll } from '#cli/cli-error.ts'
 import { getFormats, printerFor } from '#cli/print/printer.ts'
-import { NoSuchField, sortedBy } from '#cli/print/sort-objects.ts'
+import { NoPath, NoSuchField, sortedBy } from '#cli/print/sort-objects.ts'
 import { TabWriter } from '#cli/print/tab-writer.ts'
 import { isTable, type Row, type Table, TablePrinter } from '#cli/print/table.ts'
 import { listAll, listError } from '#cli/resources/find-infos.ts'
+import { infoPath } from '#cli/resources/info.ts'
 import { hasManifests, readManifests } from '#cli/resources/read-manifests.ts'
 import { selectFlags, selectResources } from '#cli/resources/select-resources.ts'
+import { selectorTest } from '#cli/resources/selector-test.ts'
 import { resourcePath, singularText } from '#cli/session/resource-types.ts'
 import type { ResourceType } from '#cli/session/served-resources.ts'
 
@@ -33,9 +35,9 @@ export async function get(call: Call): Promise<void> {
     return watchResources(call)
   }
   const isTableOutput = isHuman(call)
-  const printer = isTableOutput ? undefined : await printerFor(call, { formats: getFormats })
   const { fetched, errors, isSingle } = await fetchAll(call, isTableOutput && flags.isOn('server-print'))
-  if (fetched.length === 0 && errors.length > 0) throwAll(errors)
+  if ((isTableOutput && fetched.length === 0) || isSingle) throwAll(errors)
+  const printer = isTableOutput ? undefined : await printerFor(call, { formats: getFormats })
   if (printer === undefined) await printTables(call, fetched, errors)
   else {
     const sorted = sortFetched(call, fetched)
@@ -53,13 +55,22 @@ export const isHuman = ({ flags }: Call): boolean =>
 function checkFlags({ flags }: Call): void {
   if (flags.isOn('output-watch-events') && !flags.isOn('watch') && !flags.isOn('watch-only'))
     throw new CliError('--output-watch-events option can only be used with --watch or --watch-only')
+  const output = flags.text('output')
+  if (flags.isOn('show-labels') && output !== '' && output !== 'wide')
+    throw new CliError(`--show-labels option cannot be used with ${output} printer`)
 }
 
 async function getRaw({ flags, host, args, session }: Call): Promise<void> {
   if (args.length > 0) throw new CliError('arguments may not be passed when --raw is specified')
   const raw = flags.text('raw')
+  if (flags.isOn('watch') || flags.isOn('watch-only') || flags.text('selector') !== '')
+    throw new CliError('--raw may not be specified with other flags that filter the server request or alter the output')
+  if (flags.text('output') !== '') throw new CliError('--raw and --output are mutually exclusive')
+  if (!raw.startsWith('/') && !/^\w+:\/\/./.test(raw))
+    throw new CliError(`--raw must be a valid URL path: parse ${JSON.stringify(raw)}: invalid URI for request`)
   const rest = await session.rest
-  const response = await rest.open({ path: raw, accept: '*/*' })
+  // Of a whole address the path alone counts.
+  const response = await rest.open({ path: raw.replace(/^\w+:\/\/[^/]*/, '') || '/', accept: '*/*' })
   for await (const chunk of response.chunks()) host.write(chunk)
 }
 
@@ -72,10 +83,12 @@ async function fetchAll(call: Call, asTable: boolean): Promise<{ fetched: Fetche
   const accept = asTable ? tableAccept : 'application/json'
   const subresource = flags.text('subresource')
   const query = asTable && flags.text('sort-by') !== '' ? { includeObject: 'Object' } : {}
+  const isWanted = hasManifests(call) ? selectorTest(flags.text('selector')) : () => true
   const one = async (type: ResourceType, namespace: string, name: string) => {
     try {
-      const path = resourcePath(type, type.isNamespaced ? namespace : '', name, subresource)
-      fetched.push({ type, object: await rest.json<ApiObject>({ path, accept, query }), isList: false })
+      const path = infoPath({ type, namespace: type.isNamespaced ? namespace : '', name }, subresource)
+      const object = await rest.json<ApiObject>({ path, accept, query })
+      if (isWanted((isTable(object) && object.rows[0]?.object) || object)) fetched.push({ type, object, isList: false })
     } catch (error) {
       if (!(error instanceof ApiError && error.isNotFound && flags.isOn('ignore-not-found'))) errors.push(error)
     }
@@ -86,7 +99,7 @@ async function fetchAll(call: Call, asTable: boolean): Promise<{ fetched: Fetche
       if ('error' in each) errors.push(each.error)
       else await one(each.info.type, each.info.namespace, each.info.name)
     }
-    return { fetched, errors, isSingle: read.length === 1 }
+    return { fetched, errors, isSingle: (await isOneFile(call)) && (fetched.length > 0 || flags.text('selector') === '') }
   }
   const select = { args: call.args, ...selectFlags(call), typeAloneIsEnough: true }
   const selection = await selectResources(call, select)
@@ -116,6 +129,13 @@ async function fetchAll(call: Call, asTable: boolean): Promise<{ fetched: Fetche
     }
   }
   return { fetched, errors, isSingle: false }
+}
+
+/** One file is meant to hold one object, whatever it does hold. */
+async function isOneFile({ flags, host }: Call): Promise<boolean> {
+  const [path, ...more] = flags.list('filename')
+  if (path === undefined) return true
+  return more.length === 0 && path !== '-' && (await host.files.statTarget(path))?.kind !== 'directory'
 }
 
 async function* tables(
@@ -150,8 +170,18 @@ function sortFetched({ flags }: Call, fetched: readonly Fetched[]): ApiObject[] 
   return field === '' || objects.length === 0 ? objects : sortedBy(objects, field, (object) => object)
 }
 
+/** Colours are for people on a terminal who have not asked for none. */
+export const showsColours = ({ host }: Call): boolean =>
+  host.isForPeople === true && host.terminal.outputIsTerminal && !host.environment['NO_COLOR'] && host.environment['TERM'] !== 'dumb'
+
 async function printTables(call: Call, fetched: readonly Fetched[], errors: readonly unknown[]): Promise<void> {
-  const { flags, host } = call
+  const { flags } = call
+  const { colouredTable } = showsColours(call) ? await import('#cli/print/colours.ts') : { colouredTable: undefined }
+  const hasHeadings = !flags.isOn('no-headers')
+  const host = {
+    complain: (text: string) => call.host.complain(text),
+    write: (text: string) => call.host.write(colouredTable?.(text, { hasHeadings }) ?? text),
+  }
   const out = new TabWriter()
   const allNamespaces = flags.isOn('all-namespaces')
   const kinds = new Set(fetched.map(({ type }) => `${type.group}/${type.kind}`))
@@ -174,7 +204,7 @@ async function printTables(call: Call, fetched: readonly Fetched[], errors: read
   const text = out.flush()
   if (text !== '') host.write((wasWritten && !flags.isOn('no-headers') ? '\n' : '') + text)
   if (text !== '' || wasWritten || errors.length > 0 || flags.isOn('ignore-not-found')) return
-  const isClusterWide = allNamespaces || fetched.every(({ type }) => !type.isNamespaced)
+  const isClusterWide = allNamespaces || (fetched.length > 0 && fetched.every(({ type }) => !type.isNamespaced))
   host.complain(isClusterWide ? 'No resources found\n' : `No resources found in ${await call.session.namespace()} namespace.\n`)
 }
 
@@ -193,12 +223,12 @@ export function tableOptions(
   }
 }
 
-/** A field that no object has leaves nothing to show, oddly. */
+/** A field that no object has leaves nothing to show, oddly, and so does what is no path. */
 function ordered(call: Call, fetched: readonly Fetched[]): readonly Fetched[] {
   try {
     return inOrder(call, fetched)
   } catch (error) {
-    if (error instanceof NoSuchField) return []
+    if (error instanceof NoSuchField || error instanceof NoPath) return []
     throw error
   }
 }

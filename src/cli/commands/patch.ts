@@ -1,15 +1,16 @@
 /** `kubectl patch` */
 import { readYamlValue } from '#api/codec/yaml-reader.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
+import { locallyPatched } from '#cli/apply/local-patch.ts'
 import { contentTypes } from '#cli/apply/patch-object.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, throwAll } from '#cli/cli-error.ts'
 import { resultPrinter } from '#cli/print/printer.ts'
 import { findInfos } from '#cli/resources/find-infos.ts'
-import { infoPath } from '#cli/resources/info.ts'
+import { fetchInfo, infoPath } from '#cli/resources/info.ts'
 import { readManifestsStrictly } from '#cli/resources/read-manifests.ts'
-import { fileErrorText } from '#cli/session/resolve-context.ts'
-import { dryRunOf, dryRunSuffix, goJson } from '#cli/write-options.ts'
+import { fileErrorText } from '#cli/session/file-error-text.ts'
+import { dryRunOf, goJson } from '#cli/write-options.ts'
 
 type PatchType = keyof typeof contentTypes
 
@@ -22,17 +23,22 @@ export async function patch(call: Call): Promise<void> {
   if (isLocal && call.args.length > 0) throw new CliError('cannot specify --local and server resources')
   const dryRun = dryRunOf(call)
   if (isLocal && dryRun === 'server') throw new CliError('cannot specify --local and --dry-run=server - did you mean --dry-run=client?')
-  const type = flags.text('type') || 'strategic'
-  if (!Object.hasOwn(contentTypes, type)) throw new CliError(`--type must be one of [json merge strategic], not ${JSON.stringify(type)}`)
+  const type = flags.text('type').toLowerCase() || 'strategic'
+  if (!Object.hasOwn(contentTypes, type))
+    throw new CliError(`--type must be one of [json merge strategic], not ${JSON.stringify(flags.text('type'))}`)
   const source = path === '' ? text : await patchFile(call, path)
-  const body = parsedPatch(source)
-  const { infos, errors } = isLocal ? { infos: await readManifestsStrictly(call, { isLocal }), errors: [] } : await findInfos(call)
+  const body = patchBody(source)
+  // What a file says is patched as it stands there, if only to tell whether anything changed.
+  const { infos, errors } = isLocal
+    ? { infos: await readManifestsStrictly(call, { isLocal }), errors: [] }
+    : await findInfos(call, { latest: false })
   if (infos.length === 0) throw new CliError('no objects passed to patch')
   const rest = isLocal ? undefined : await session.rest
   const subresource = flags.text('subresource')
   for (const info of infos) {
     try {
       let next: ApiObject
+      if (rest !== undefined && subresource !== '') info.object = await fetchInfo(rest, info, subresource)
       if (rest !== undefined && dryRun !== 'client') {
         const query = { fieldManager: flags.text('field-manager'), dryRun: dryRun === 'server' ? 'All' : undefined }
         next = await rest
@@ -41,7 +47,7 @@ export async function patch(call: Call): Promise<void> {
             path: infoPath(info, subresource),
             contentType: contentTypes[type as PatchType],
             query,
-            body: typeof body === 'string' ? body : goJson(body),
+            body,
           })
           .catch((error: unknown) => {
             if (error instanceof ApiError && error.status.reason === 'UnsupportedMediaType') {
@@ -52,9 +58,10 @@ export async function patch(call: Call): Promise<void> {
             }
             throw error
           })
-      } else next = await locallyPatched(info.object, type as PatchType, typeof body === 'string' ? readYamlValue(body).value : body)
+      } else next = locallyPatched(info.object, type as PatchType, readYamlValue(body).value)
       const didChange = !equalJson(next, info.object)
-      host.write((await resultPrinter(call, didChange ? 'patched' : 'patched (no change)', dryRunSuffix(dryRun)))(next))
+      // Kubectl does not say here that nothing was kept.
+      host.write((await resultPrinter(call, didChange ? 'patched' : 'patched (no change)'))(next))
     } catch (error) {
       errors.push(error)
     }
@@ -71,25 +78,12 @@ async function patchFile({ host }: Call, path: string): Promise<string> {
   }
 }
 
-/** What begins like JSON is sent as it is; other text is YAML. */
-function parsedPatch(source: string): unknown {
+/** What begins like JSON is sent as it is; other text is YAML, and made JSON. */
+function patchBody(source: string): string {
   if (/^\s*[{[]/.test(source)) return source
   try {
-    return readYamlValue(source).value
+    return goJson(readYamlValue(source).value)
   } catch (error) {
     throw new CliError(`unable to parse ${JSON.stringify(source)}: ${(error as Error).message}`)
   }
-}
-
-async function locallyPatched(object: ApiObject, type: PatchType, body: unknown): Promise<ApiObject> {
-  const { applyPatch } = await import('#api/meta/patch/apply-patch.ts')
-  const { findSchema, schemaNameOf } = await import('#api/schema/schema.ts')
-  const { groupAndVersion } = await import('#cli/session/resource-types.ts')
-  if (type !== 'strategic') return applyPatch(type, object, body) as ApiObject
-  const [group, version] = groupAndVersion(object.apiVersion ?? '')
-  const name = schemaNameOf({ group, version, kind: object.kind ?? '' })
-  const schema = name === undefined ? undefined : findSchema(name)
-  if (schema === undefined)
-    throw new CliError(`strategic merge patch is not supported for ${group}/${version}, Kind=${object.kind} locally, try --type merge`)
-  return applyPatch('strategic', object, body, schema) as ApiObject
 }

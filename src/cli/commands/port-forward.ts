@@ -5,11 +5,11 @@ import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError, usageError } from '#cli/cli-error.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
-import { apiErrorOf } from '#cli/session/rest.ts'
+import { refusedUpgrade } from '#cli/streams/conversation.ts'
 import { podFor } from '#cli/streams/find-pod.ts'
+import { type Forward, parsedPort, translatedPorts } from '#cli/streams/forwarded-ports.ts'
 import { SpdyConnection } from '#wire/spdy/connection.ts'
-
-type Forward = { local: number; remote: number }
+import { isIpAddress } from '#wire/x509/ip-address.ts'
 
 export async function portForward(call: Call): Promise<void> {
   const { args, flags, host } = call
@@ -17,17 +17,16 @@ export async function portForward(call: Call): Promise<void> {
   if (what === undefined || specs.length === 0)
     throw usageError('port-forward', 'TYPE/NAME and list of ports are required for port-forward')
   const pod = await podFor(call, what)
+  const service = /^(?:svc|services?)\//.test(what) ? await serviceOf(call, what) : undefined
+  const words = translatedPorts(specs, pod, service)
   if (pod.status?.phase !== 'Running')
     throw new CliError(`unable to forward port because pod is not running. Current status=${pod.status?.phase}`)
-  const forwards = specs.map(parsedPorts)
-  const service = /^(?:svc|services?)\//.test(what) ? await serviceOf(call, what) : undefined
-  const targets = forwards.map(({ local, remote }) => ({
-    local: Number(local === '' ? 0 : local),
-    remote: targetPort(pod, service, remote),
-  }))
+  const addresses = flags.list('address').length > 0 ? flags.list('address') : ['localhost']
+  const wrong = addresses.find((address) => address !== 'localhost' && !isIpAddress(address))
+  if (wrong !== undefined) throw new CliError(`${wrong} is not a valid IP`)
+  const targets = words.map(parsedPort)
   const connection = await connected(call, pod)
   const listeners: SocketListener[] = []
-  const addresses = flags.list('address').length > 0 ? flags.list('address') : ['localhost']
   for (const target of targets) listeners.push(...(await listen(call, addresses, target, connection)))
   if (listeners.length === 0)
     throw new CliError(
@@ -40,39 +39,11 @@ export async function portForward(call: Call): Promise<void> {
   for (const listener of listeners) await listener.close()
 }
 
-function parsedPorts(text: string): { local: string; remote: string } {
-  const [first = '', second, ...more] = text.split(':')
-  if (more.length > 0) throw new CliError(`invalid port format '${text}'`)
-  const [local, remote] = second === undefined ? [/^\d+$/.test(first) ? first : '', first] : [first, second]
-  if (local !== '' && !/^\d+$/.test(local))
-    throw new CliError(`error parsing local port '${local}': strconv.ParseUint: parsing ${JSON.stringify(local)}: invalid syntax`)
-  if (remote === '' || remote === '0') throw new CliError('remote port must be > 0')
-  return { local, remote }
-}
-
 async function serviceOf({ session }: Call, what: string): Promise<V1Service> {
   const rest = await session.rest
   return rest.json<V1Service>({
     path: resourcePath({ group: '', version: 'v1', plural: 'services' }, await session.namespace(), what.split('/')[1] ?? ''),
   })
-}
-
-/** Ports of a service are those of the pods behind it; names are looked up. */
-function targetPort({ metadata, spec }: V1Pod, service: V1Service | undefined, text: string): number {
-  const named = (name: string) =>
-    (spec?.containers ?? []).flatMap(({ ports = [] }) => ports).find((port) => port.name === name)?.containerPort
-  if (service !== undefined) {
-    const port = (service.spec?.ports ?? []).find((each) => (/^\d+$/.test(text) ? each.port === Number(text) : each.name === text))
-    if (port === undefined) throw new CliError(`Service ${service.metadata?.name} does not have a service port ${text}`)
-    const { targetPort: target = port.port } = port
-    const number = service.spec?.clusterIP === 'None' ? port.port : typeof target === 'number' ? target : named(target)
-    if (number === undefined) throw new CliError(`Service ${service.metadata?.name} does not have a named port '${target}'`)
-    return number
-  }
-  if (/^\d+$/.test(text)) return Number(text)
-  const number = named(text)
-  if (number === undefined) throw new CliError(`Pod '${metadata?.name}' does not have a named port '${text}'`)
-  return number
 }
 
 async function connected({ session }: Call, pod: V1Pod): Promise<SpdyConnection> {
@@ -91,8 +62,7 @@ async function connected({ session }: Call, pod: V1Pod): Promise<SpdyConnection>
   if (answer.upgraded !== undefined) return new SpdyConnection({ ...answer.upgraded, role: 'client' })
   let body = ''
   for await (const piece of answer.body) body += Buffer.from(piece).toString()
-  const { message } = apiErrorOf(answer.status, body, { method: 'POST', path })
-  throw new CliError(`error upgrading connection: ${message}`)
+  throw new CliError(`error upgrading connection: ${refusedUpgrade(body).message}`)
 }
 
 async function listen(

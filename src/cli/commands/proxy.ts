@@ -1,6 +1,9 @@
 /** `kubectl proxy`: the API on this machine, with the user's credentials put to each request. */
-import { join, resolve } from 'node:path'
+
+import { dirname, join, resolve } from 'node:path'
+import { defined } from '#base/defined.ts'
 import { localHttpServer } from '#base/local-http-server.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 
@@ -15,6 +18,7 @@ export async function proxy(call: Call): Promise<void> {
           .split(',')
           .map((text) => expression(flag, text)),
   ) as [RegExp[], RegExp[], RegExp[], RegExp[]]
+  if (port !== defaultPort && flags.text('unix-socket') !== '') throw new CliError('cannot set --unix-socket and --port at the same time')
   const isFree = flags.isOn('disable-filter')
   const prefix = `/${flags.text('api-prefix').replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/')
   const [www, wwwPrefix] = [flags.text('www'), flags.text('www-prefix')]
@@ -25,8 +29,12 @@ export async function proxy(call: Call): Promise<void> {
     if (rejected.some((each) => each.test(plain)) || methods.some((each) => each.test(method))) return true
     return !path.some((each) => each.test(plain)) || !hosts.some((each) => each.test(name.replace(/:\d+$/, '')))
   }
+  const unixSocket = flags.text('unix-socket')
+  if (unixSocket === '' && (port < 0 || port > 65_535)) throw new CliError(`listen tcp: address ${port}: invalid port`)
+  // One that a proxy before us has left.
+  if (unixSocket !== '') await host.files.remove(unixSocket)
   const server = await localHttpServer(
-    { host: flags.text('address'), port, ...(flags.text('unix-socket') === '' ? {} : { unixSocket: flags.text('unix-socket') }) },
+    { host: flags.text('address'), port, ...omitEmpty({ unixSocket }) },
     async ({ method, target, headers, body }, answer) => {
       if (refused(method, target, String(headers['host'] ?? ''))) return answer.send(403, { 'content-type': 'text/plain' }, 'Forbidden')
       if (www !== '' && target.startsWith(wwwPrefix)) {
@@ -43,16 +51,38 @@ export async function proxy(call: Call): Promise<void> {
         method: method as 'GET',
         path: inside,
         accept: String(headers['accept'] ?? '*/*'),
-        ...(body.length > 0 ? { body: Buffer.from(body).toString() } : {}),
+        ...defined({ body: body.length > 0 ? Buffer.from(body).toString() : undefined }),
         contentType: String(headers['content-type'] ?? 'application/json'),
         signal: answer.signal,
       })
       return answer.stream(passed.status, { 'content-type': passed.header('content-type') ?? 'application/json' }, passed.chunks())
     },
-  )
+  ).catch(async (error: unknown) => {
+    // Node tells of a directory that is not there as of one that is closed to us.
+    if (unixSocket !== '' && (await host.files.statTarget(dirname(unixSocket))) === undefined)
+      Object.assign(error as Error, { code: 'ENOENT' })
+    throw new CliError(listenProblem(error, unixSocket === '' ? `tcp ${flags.text('address')}:${port}` : `unix ${unixSocket}`))
+  })
   host.write(`Starting to serve on ${server.address}\n`)
   await new Promise<void>((done) => host.interrupted.addEventListener('abort', () => done()))
   await server.close()
+}
+
+const defaultPort = 8001
+
+/** In Go's words. */
+function listenProblem(error: unknown, where: string): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `listen tcp: lookup ${where.replace(/^tcp |:\d+$/g, '')}: no such host`
+  const reason = reasons[code ?? '']
+  return reason === undefined ? message : `listen ${where}: bind: ${reason}`
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'address already in use',
+  EADDRNOTAVAIL: 'cannot assign requested address',
+  EACCES: 'permission denied',
+  ENOENT: 'no such file or directory',
 }
 
 function expression(flag: string, text: string): RegExp {

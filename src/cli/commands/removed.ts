@@ -1,4 +1,6 @@
 /** Commands that kubectl has had once: `stop`, `run-container`. */
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, usageError } from '#cli/cli-error.ts'
 import { asTyped } from '#cli/create/create-object.ts'
@@ -36,7 +38,7 @@ export async function stop(call: Call): Promise<void> {
       await rest.json({
         method: 'DELETE',
         path: infoPath(info),
-        body: { propagationPolicy: 'Background', ...(grace >= 0 ? { gracePeriodSeconds: grace } : {}) },
+        body: { propagationPolicy: 'Background', ...defined({ gracePeriodSeconds: grace >= 0 ? grace : undefined }) },
       })
       host.write(
         flags.text('output') === 'name'
@@ -71,10 +73,8 @@ export async function runContainer(call: Call): Promise<void> {
     name,
     image: flags.text('image'),
     ...(words.length === 0 ? {} : flags.isOn('command') ? { command: words } : { args: words }),
-    ...(port === '' ? {} : { ports: [{ containerPort: Number(port) }] }),
-    ...(flags.list('env').length === 0
-      ? {}
-      : { env: flags.list('env').map((pair) => ({ name: splitAt(pair, '=')[0], value: splitAt(pair, '=')[1] ?? '' })) }),
+    ...defined({ ports: port === '' ? undefined : [{ containerPort: Number(port) }] }),
+    ...omitEmpty({ env: flags.list('env').map((pair) => ({ name: splitAt(pair, '=')[0], value: splitAt(pair, '=')[1] ?? '' })) }),
   }
   let object = asTyped({
     kind: 'ReplicationController',

@@ -1,16 +1,19 @@
 /** `kubectl replace` */
+import { defined } from '#base/defined.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, throwAll } from '#cli/cli-error.ts'
 import { resultPrinter } from '#cli/print/printer.ts'
 import type { Info } from '#cli/resources/info.ts'
-import { infoPath } from '#cli/resources/info.ts'
+import { infoPath, infoText } from '#cli/resources/info.ts'
 import { readManifests, requireManifests } from '#cli/resources/read-manifests.ts'
 import { resourcePath, singularText } from '#cli/session/resource-types.ts'
-import { dryRunOf, dryRunSuffix, lastAppliedOf, withLastApplied, writeQuery } from '#cli/write-options.ts'
+import { type Cascade, cascadeOf, dryRunOf, dryRunSuffix, lastAppliedOf, withLastApplied, writeQuery } from '#cli/write-options.ts'
+import { checkOneFile, checkRawPath, sendRaw } from './raw-request.ts'
 
 export async function replace(call: Call): Promise<void> {
   const { flags, host, session } = call
   const isForced = flags.isOn('force')
+  const cascade = cascadeOf(flags.text('cascade'), (line) => host.complain(line))
   if (!isForced && flags.isSet('grace-period') && flags.number('grace-period') >= 0)
     throw new CliError('--grace-period must have --force specified')
   if (!isForced && flags.durationMs('timeout') !== 0) throw new CliError('--timeout must have --force specified')
@@ -26,7 +29,7 @@ export async function replace(call: Call): Promise<void> {
     if ('error' in read) errors.push(read.error)
     else infos.push(read.info)
   }
-  if (isForced) await deleteFirst(call, infos)
+  if (isForced) await deleteFirst(call, infos, cascade)
   const printer = await resultPrinter(call, 'replaced', dryRunSuffix(dryRun))
   for (const info of infos) {
     try {
@@ -73,19 +76,21 @@ async function put(
   }
 }
 
-async function deleteFirst(call: Call, infos: readonly Info[]): Promise<void> {
+async function deleteFirst(call: Call, infos: readonly Info[], propagationPolicy: Cascade): Promise<void> {
   const { flags, host, session } = call
   const rest = await session.rest
   const grace = flags.isSet('grace-period') ? flags.number('grace-period') : 0
   const { waitForDeletion } = await import('./wait.ts')
   for (const info of infos) {
     try {
-      const body = { ...(grace >= 0 ? { gracePeriodSeconds: grace } : {}), propagationPolicy: 'Background' }
+      const body = { ...defined({ gracePeriodSeconds: grace >= 0 ? grace : undefined }), propagationPolicy }
       await rest.json({ method: 'DELETE', path: infoPath(info), body })
       host.write(
-        `${singularText(info.type)} ${JSON.stringify(info.name)} deleted${info.namespace === '' ? '' : ` from ${info.namespace} namespace`}\n`,
+        flags.text('output') === 'name'
+          ? `${infoText(info)}\n`
+          : `${singularText(info.type)} ${JSON.stringify(info.name)} deleted${info.namespace === '' ? '' : ` from ${info.namespace} namespace`}\n`,
       )
-      await waitForDeletion(call, info, '', flags.durationMs('timeout') || 300_000)
+      await waitForDeletion(call, info, '', call.host.clock.monotonic() + (flags.durationMs('timeout') || 300_000))
     } catch (error) {
       if (!(error instanceof ApiError && error.isNotFound)) throw error
     }
@@ -93,11 +98,10 @@ async function deleteFirst(call: Call, infos: readonly Info[]): Promise<void> {
 }
 
 async function replaceRaw(call: Call): Promise<void> {
-  const { flags, host, session } = call
-  const [path = ''] = flags.list('filename')
-  if (flags.list('filename').length !== 1) throw new CliError('--raw can only use a single local file or stdin')
-  if (/^https?:/.test(path)) throw new CliError('--raw cannot read from a url')
-  const body = path === '-' ? Buffer.from(await host.terminal.readAll()).toString() : await host.files.readText(path)
-  const rest = await session.rest
-  host.write(await rest.text({ method: 'PUT', path: flags.text('raw'), body }))
+  const { flags } = call
+  checkOneFile(call)
+  checkRawPath(flags.text('raw'))
+  if (flags.isOn('recursive')) throw new CliError('--raw and --recursive are mutually exclusive')
+  if (flags.text('output') !== '') throw new CliError('--raw and --output are mutually exclusive')
+  await sendRaw(call, 'PUT')
 }

@@ -1,6 +1,8 @@
 /** `kubectl rolling-update`: one replication controller replaced by another, pod by pod, from this side. */
+
 import { createHash } from 'node:crypto'
 import type { V1ReplicationController } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { Call } from '#cli/call.ts'
 import { ApiError, CliError, usageError } from '#cli/cli-error.ts'
 import { hasManifests, readManifestsStrictly } from '#cli/resources/read-manifests.ts'
@@ -33,8 +35,10 @@ export async function rollingUpdate(call: Call): Promise<void> {
     host.write('Found existing update in progress, resuming.\n')
     next = existing
   }
-  await updater.run(old, next)
-  host.write(`replicationcontroller/${next.metadata?.name} rolling updated\n`)
+  // Whoever names no new controller wants the old name to stay.
+  const keepsName = newName === undefined && !hasManifests(call)
+  await updater.run(old, next, { keepsName })
+  host.write(`replicationcontroller/${keepsName ? oldName : next.metadata?.name} rolling updated\n`)
 }
 
 /** The new controller: of a file, or a copy of the old one with another image. */
@@ -70,7 +74,10 @@ async function wanted(
   return {
     kind: 'ReplicationController',
     apiVersion: 'v1',
-    metadata: { name: newName ?? `${old.metadata?.name}-${hash}`, ...(old.metadata?.labels ? { labels: old.metadata.labels } : {}) },
+    metadata: {
+      name: newName ?? `${old.metadata?.name}-${hash}`,
+      ...defined({ labels: old.metadata?.labels ? old.metadata.labels : undefined }),
+    },
     spec: { replicas: 0, selector: { ...old.spec?.selector, [key]: hash }, template },
   }
 }
@@ -125,7 +132,7 @@ class Updater {
   }
 
   /** One pod more of the new, one less of the old, until none is left of it. */
-  async run(old: V1ReplicationController, next: V1ReplicationController): Promise<void> {
+  async run(old: V1ReplicationController, next: V1ReplicationController, { keepsName = false } = {}): Promise<void> {
     const { flags, host } = this.#call
     const desired = Math.max(old.spec?.replicas ?? 0, next.spec?.replicas ?? 0, 1)
     let [oldCount, newCount] = [old.spec?.replicas ?? 0, next.spec?.replicas ?? 0]
@@ -146,8 +153,27 @@ class Updater {
       }
       if (newCount < desired || oldCount > 0) await host.clock.sleep(flags.durationMs('update-period'), host.interrupted)
     }
-    host.write(`Update succeeded. Deleting ${oldName}\n`)
-    await this.#rest.json({ method: 'DELETE', path: `${this.#path}/${oldName}`, body: { propagationPolicy: 'Background' } })
+    host.write(`Update succeeded. Deleting ${keepsName ? 'old controller: ' : ''}${oldName}\n`)
+    await this.#delete(oldName, 'Background')
+    if (!keepsName) return
+    host.write(`Renaming ${newName} to ${oldName}\n`)
+    const { metadata, spec } = (await this.get(newName)) ?? next
+    // Its pods stay, and are taken over by the one that selects them next.
+    await this.#delete(newName, 'Orphan')
+    const { labels, annotations } = metadata ?? {}
+    const body = { kind: 'ReplicationController', apiVersion: 'v1', metadata: { name: oldName, ...defined({ labels, annotations }) }, spec }
+    await this.#rest.json({ method: 'POST', path: this.#path, body })
+  }
+
+  /** Resolves when it is gone. */
+  async #delete(name: string, propagationPolicy: 'Background' | 'Orphan'): Promise<void> {
+    const { flags, host } = this.#call
+    await this.#rest.json({ method: 'DELETE', path: `${this.#path}/${name}`, body: { propagationPolicy } })
+    const untilMs = host.clock.monotonic() + flags.durationMs('timeout')
+    while ((await this.get(name)) !== undefined) {
+      if (host.clock.monotonic() > untilMs) throw new CliError(`timed out waiting for ${name} to go`)
+      await host.clock.sleep(Math.min(500, flags.durationMs('poll-interval')), host.interrupted)
+    }
   }
 
   async #scale(name: string, replicas: number): Promise<void> {

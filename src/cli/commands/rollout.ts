@@ -150,14 +150,7 @@ export async function history(call: Call): Promise<void> {
         const revisions = await revisionsOf(call, info)
         const chosen = revision > 0 ? revisions.filter((each) => each.revision === revision) : revisions
         if (chosen.length === 0) throw new CliError(revision > 0 ? `unable to find the specified revision` : 'No rollout history found.')
-        const objects = chosen.map(({ object }) => object)
-        host.write(
-          printer?.(
-            objects.length === 1
-              ? (objects[0] as ApiObject)
-              : ({ apiVersion: 'v1', kind: 'List', items: objects, metadata: {} } as ApiObject),
-          ) ?? '',
-        )
+        for (const { object } of chosen) host.write(printer?.(object) ?? '')
         continue
       }
       const text = await historyText(call, info, revision)
@@ -181,7 +174,7 @@ export async function undo(call: Call): Promise<void> {
   for (const info of infos) {
     try {
       const result = await rollBack(call, info, flags.number('to-revision'))
-      host.write((await resultPrinter(call, result, result.startsWith('will roll back') ? '' : dryRunSuffix(dryRun)))(info.object))
+      host.write((await resultPrinter(call, result, dryRunSuffix(dryRun)))(info.object))
     } catch (error) {
       errors.push(error)
     }

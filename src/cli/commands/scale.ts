@@ -20,8 +20,8 @@ export async function scale(call: Call): Promise<void> {
   for (const info of infos) {
     try {
       if (dryRun !== 'client') await scaleOne(call, info, replicas, dryRun === 'server')
-      host.write(printer(info.object))
       if (limitMs > 0 && dryRun === 'none') await waitUntilScaled(call, info, replicas, limitMs)
+      host.write(printer(info.object))
     } catch (error) {
       errors.push(error)
     }

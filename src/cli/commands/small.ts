@@ -13,9 +13,10 @@ export async function options({ host }: Call): Promise<void> {
 }
 
 export async function help({ args, host }: Call): Promise<void> {
-  const { command, rest } = findCommand(args)
-  if (rest.length > 0) host.write(`Unknown help topic [${args.map((arg) => `\`${arg}\``).join(' ')}]\n`)
-  host.write(helpText(rest.length > 0 ? (commandSpecs().get('') ?? command) : command))
+  const { command, word } = findCommand(args)
+  if (command.path === '' && word !== undefined)
+    host.complain(`Unknown help topic [${args.map((arg) => `\`${arg}\``).join(' ')}]\n${helpText(command)}`)
+  else host.write(helpText(command))
 }
 
 export async function pluginList({ flags, host }: Call): Promise<void> {
@@ -50,4 +51,8 @@ export async function pluginList({ flags, host }: Call): Promise<void> {
   }
   if (found.length === 0) throw new CliError('unable to find any kubectl plugins in your PATH')
   if (warnings > 0) throw new CliError(warnings === 1 ? 'one plugin warning was found' : `${warnings} plugin warnings were found`)
+}
+
+export async function alpha({ host }: Call): Promise<void> {
+  host.complain('No alpha commands are available in this version of kubectl\n')
 }

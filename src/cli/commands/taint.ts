@@ -1,11 +1,13 @@
 /** `kubectl taint` */
+
 import { labelValue, qualifiedName } from '#api/meta/names.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
-import { CliError, throwAll, usageError } from '#cli/cli-error.ts'
+import { CliError, PlainError, throwAll, usageError } from '#cli/cli-error.ts'
 import { resultPrinter } from '#cli/print/printer.ts'
 import { findInfos } from '#cli/resources/find-infos.ts'
 import { type Info, infoPath } from '#cli/resources/info.ts'
-import { dryRunOf } from '#cli/write-options.ts'
+import { dryRunOf, writeQuery } from '#cli/write-options.ts'
 
 type Taint = { key: string; value?: string; effect?: string; timeAdded?: string }
 
@@ -22,15 +24,15 @@ export async function taint(call: Call): Promise<void> {
   if (resources.length < 1) throw new CliError('one or more resources must be specified as <resource> <name>')
   if (specs.length < 1) throw new CliError('at least one taint update is required')
   const { add, remove } = parsedTaints(specs)
+  await checkIsNode(call, resources[0] ?? '')
+  const both = add.flatMap((each) => remove.filter((other) => sameTaint(each, other)).map(({ key, effect = '' }) => `${key}=${effect}`))
+  if (both.length > 0) throw new CliError(`can not both modify and remove the following taint(s) in the same command: ${both.join(', ')}`)
+  const isMany = flags.isOn('all') || flags.text('selector') !== ''
   if (flags.isOn('all') && flags.text('selector') !== '')
     throw new CliError("setting 'all' parameter with a non empty selector is prohibited")
-  if (!flags.isOn('all') && flags.text('selector') === '' && resources.length < 2)
-    throw new CliError("at least one resource name must be specified since 'all' parameter is not set")
-  if (!['node', 'nodes', 'no'].includes(resources[0]?.split('/')[0] ?? ''))
-    throw new CliError(`invalid resource type ${resources[0]}, only node types are supported`)
-  const both = add.filter((each) => remove.some((other) => sameTaint(each, other))).map(taintText)
-  if (both.length > 0) throw new CliError(`can not both modify and remove the following taint(s) in the same command: ${both.join(', ')}`)
-  const { infos, errors } = await findInfos(call, { args: resources })
+  if (!isMany && resources.length < 2) throw new CliError("at least one resource name must be specified since 'all' parameter is not set")
+  // Beside a selector names have no effect.
+  const { infos, errors } = await findInfos(call, { args: ['nodes', ...(isMany ? [] : resources.slice(1))] })
   for (const info of infos) {
     try {
       const { operation, object } = await change(call, info, add, remove)
@@ -42,6 +44,22 @@ export async function taint(call: Call): Promise<void> {
   throwAll(errors)
 }
 
+/** The word may lead on to a field, as for `explain`. */
+async function checkIsNode({ session }: Call, word: string): Promise<void> {
+  const lower = word.toLowerCase()
+  const strange = /[^\w./-]/.exec(lower)
+  if (strange !== null)
+    throw new CliError(
+      `unrecognized character in action: U+${lower.charCodeAt(strange.index).toString(16).toUpperCase().padStart(4, '0')} '${strange[0]}'`,
+    )
+  const [resource = ''] = lower.split('.')
+  if (resource === '') throw new CliError('a resource must be present, got: /, Resource=')
+  const { kind } = await (await session.types).named(resource).catch((error: Error) => {
+    throw new PlainError(error.message)
+  })
+  if (kind !== 'Node') throw new CliError(`invalid resource type ${lower}, only node types are supported`)
+}
+
 const sameTaint = (one: Taint, other: Taint): boolean =>
   one.key === other.key && (other.effect === undefined || other.effect === '' || one.effect === other.effect)
 const taintText = ({ key, value, effect }: Taint): string => `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`
@@ -49,28 +67,34 @@ const taintText = ({ key, value, effect }: Taint): string => `${key}${value ? `=
 function parsedTaints(specs: readonly string[]): { add: Taint[]; remove: Taint[] } {
   const add: Taint[] = []
   const remove: Taint[] = []
-  const fail = (spec: string, why = ''): never => {
-    throw usageError('taint', `invalid taint spec: ${spec}${why === '' ? '' : `, ${why}`}`)
-  }
   for (const spec of specs) {
     const isRemoval = spec.endsWith('-')
-    const text = isRemoval ? spec.slice(0, -1) : spec
-    const [place = '', effect = '', ...more] = text.split(':')
-    const [key = '', value, ...others] = place.split('=')
-    if (more.length > 0 || others.length > 0) fail(spec)
-    if (!isRemoval && effect === '') fail(spec)
-    if (effect !== '' && !['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect))
-      throw usageError('taint', `invalid taint effect: ${effect}, unsupported taint effect`)
-    const problems = [...qualifiedName(key), ...(value === undefined ? [] : labelValue(value))]
-    if (problems.length > 0) fail(spec, problems.join('; '))
-    if (isRemoval) remove.push({ key, ...(effect === '' ? {} : { effect }) })
-    else {
-      if (add.some((each) => each.key === key && each.effect === effect))
-        throw usageError('taint', `duplicated taints with the same key and effect: {${key} ${value ?? ''} ${effect} <nil>}`)
-      add.push({ key, ...(value ? { value } : {}), effect })
+    const { key, value, effect } = parsedTaint(isRemoval ? spec.slice(0, -1) : spec)
+    if (isRemoval) {
+      remove.push({ key, ...omitEmpty({ effect }) })
+      continue
     }
+    if (effect === '') throw invalid(spec)
+    if (add.some((each) => each.key === key && each.effect === effect))
+      throw usageError('taint', `duplicated taints with the same key and effect: {${key} ${value} ${effect} <nil>}`)
+    add.push({ key, ...omitEmpty({ value }), effect })
   }
   return { add, remove }
+}
+
+const invalid = (spec: string, problems: readonly string[] = []): CliError =>
+  usageError('taint', `invalid taint spec: ${[spec, ...(problems.length > 0 ? [problems.join('; ')] : [])].join(', ')}`)
+
+/** `key=value:effect`, `key:effect` or `key`. */
+function parsedTaint(text: string): { key: string; value: string; effect: string } {
+  const [place = '', effect, ...more] = text.split(':')
+  if (more.length > 0) throw invalid(text)
+  if (effect !== undefined && !['NoSchedule', 'PreferNoSchedule', 'NoExecute'].includes(effect))
+    throw usageError('taint', `invalid taint effect: ${effect}, unsupported taint effect`)
+  const [key = '', value = '', ...others] = effect === undefined ? [place] : place.split('=')
+  if (others.length > 0) throw invalid(text)
+  for (const problems of [labelValue(value), qualifiedName(key)]) if (problems.length > 0) throw invalid(text, problems)
+  return { key, value, effect: effect ?? '' }
 }
 
 async function change(
@@ -84,30 +108,22 @@ async function change(
   const current = spec.taints ?? []
   const same = (one: Taint, other: Taint) => one.key === other.key && one.effect === other.effect
   if (!flags.isOn('overwrite')) {
-    const exists = add.filter((each) => current.some((old) => same(old, each)))
+    const exists = add.filter((each) => current.some((old) => same(old, each))).map(({ key }) => key)
     if (exists.length > 0)
-      throw new CliError(
-        `node ${info.name} already has [${[...new Set(exists.map(({ key }) => key))].join(' ')}] taint(s) with same effect(s) and --overwrite is false`,
-      )
+      throw new CliError(`node ${info.name} already has ${exists.join(',')} taint(s) with same effect(s) and --overwrite is false`)
   }
-  const missing = remove.filter((each) => !current.some((old) => sameTaint(old, each)))
-  if (missing.length > 0) throw new CliError(missing.map((each) => `taint ${JSON.stringify(taintText(each))} not found`).join(', '))
-  const kept = current.filter((old) => !remove.some((each) => sameTaint(old, each)))
-  const taints = [...add, ...kept.filter((old) => !add.some((each) => same(each, old)))]
-  const isModified = add.length > 0 && remove.length > 0
-  const operation = isModified
-    ? 'modified'
-    : add.length > 0
-      ? add.some((each) => current.some((old) => same(old, each)))
-        ? 'modified'
-        : 'tainted'
-      : 'untainted'
+  const withAdded = [...add, ...current.filter((old) => !add.some((each) => same(each, old)))]
+  const missing = remove.filter((each) => !withAdded.some((old) => sameTaint(old, each)))
+  throwAll(missing.map((each) => new CliError(`taint ${JSON.stringify(taintText(each))} not found`)))
+  const taints = withAdded.filter((old) => !remove.some((each) => sameTaint(old, each)))
+  const isAdded = withAdded.length !== current.length
+  const operation = flags.isOn('overwrite') || (isAdded && remove.length > 0) ? 'modified' : isAdded ? 'tainted' : 'untainted'
   const dryRun = dryRunOf(call)
   const object = { ...info.object, spec: { ...spec, taints } }
   if (dryRun === 'client') return { operation, object }
   const rest = await session.rest
   const body = { spec: { taints: taints.length === 0 ? null : taints } }
-  const query = { fieldManager: flags.text('field-manager'), dryRun: dryRun === 'server' ? 'All' : undefined }
+  const query = writeQuery(call, dryRun)
   return {
     operation,
     object: await rest.json<ApiObject>({

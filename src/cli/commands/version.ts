@@ -3,10 +3,9 @@
 import { jsonText } from '#api/codec/json-text.ts'
 import { yamlText } from '#api/codec/yaml.ts'
 import { defined } from '#base/defined.ts'
-import { thisProcess } from '#base/machine.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
-import { kubectlVersion, kustomizeVersion } from '#cli/kubectl-version.ts'
+import { clientVersion, kubectlVersion, kustomizeVersion } from '#cli/kubectl-version.ts'
 
 type Version = { major?: string; minor?: string; gitVersion?: string }
 
@@ -15,18 +14,8 @@ export async function version(call: Call): Promise<void> {
   if (args.length > 0) throw new CliError(`extra arguments: [${args.join(' ')}]`)
   const output = flags.text('output')
   if (output !== '' && output !== 'yaml' && output !== 'json') throw new CliError("--output must be 'yaml' or 'json'")
-  const [, major = '', minor = ''] = /^v(\d+)\.(\d+)/.exec(kubectlVersion) ?? []
-  const client = {
-    major,
-    minor,
-    gitVersion: kubectlVersion,
-    gitCommit: '',
-    gitTreeState: '',
-    buildDate: '1970-01-01T00:00:00Z',
-    goVersion: '',
-    compiler: `node-${thisProcess.nodeVersion}`,
-    platform: thisProcess.platform,
-  }
+  const client = clientVersion()
+  const { major, minor } = client
   let server: Version | undefined
   let failure: unknown
   if (!flags.isOn('client')) {
@@ -36,6 +25,7 @@ export async function version(call: Call): Promise<void> {
       failure = error
     }
   }
+  if (failure !== undefined && flags.isOn('match-server-version')) throw failure
   const info = { clientVersion: client, kustomizeVersion, ...defined({ serverVersion: server }) }
   if (output === 'yaml') host.write(`${yamlText(info)}\n`)
   else if (output === 'json') host.write(`${jsonText(info, 2)}\n`)

@@ -1,11 +1,10 @@
 /** `kubectl wait`: until a condition holds, a field has a value, or an object is there or gone. */
 import type { ApiObject, Call } from '#cli/call.ts'
-import { ApiError, CliError, throwAll } from '#cli/cli-error.ts'
-import { printerFor } from '#cli/print/printer.ts'
+import { ApiError, CliError, ManyErrors, throwAll } from '#cli/cli-error.ts'
+import { resultPrinter } from '#cli/print/printer.ts'
 import { findInfos } from '#cli/resources/find-infos.ts'
-import { fetchInfo, type Info, infoText } from '#cli/resources/info.ts'
-import { hasManifests, readManifestsStrictly } from '#cli/resources/read-manifests.ts'
-import { selectFlags, selectResources } from '#cli/resources/select-resources.ts'
+import { fetchInfo, type Info } from '#cli/resources/info.ts'
+import { hasManifests } from '#cli/resources/read-manifests.ts'
 import { splitAt } from '#cli/session/resolve-context.ts'
 import { resourcePath, resourceText } from '#cli/session/resource-types.ts'
 import { JsonPathTemplate, relaxedPath, valueText } from '#cli/template/json-path-template.ts'
@@ -17,46 +16,59 @@ const weekMs = 168 * 3_600_000
 
 export async function wait(call: Call): Promise<void> {
   const { flags, host } = call
+  const printer = await resultPrinter(call, 'condition met')
   const wanted = flags.list('for')
-  if (wanted.length === 0) throw new CliError('unrecognized condition: []')
   const goals = wanted.map(goalOf)
-  if (goals.length > 1 && goals.some(({ is }) => is !== 'met'))
-    throw new CliError('only one of create or delete may be used with other conditions')
+  if (goals.length === 0) throw new CliError('unrecognized condition: []')
+  if (flags.isOn('local')) refuseLocal(call)
   const given = flags.durationMs('timeout')
-  const limitMs = given < 0 ? weekMs : given
-  const deadlineMs = host.clock.monotonic() + limitMs
-  if (goals[0]?.is === 'delete') return waitDeleted(call, deadlineMs)
-  const printer =
-    (await printerFor(call)) ??
-    ((object: ApiObject, info?: Info) => `${info === undefined ? object.metadata?.name : infoText(info)} condition met\n`)
-  if (goals[0]?.is === 'create') await waitCreated(call, deadlineMs, limitMs)
-  const { infos, errors } = await findInfos(call, waitSelect(call))
-  if (infos.length === 0 && errors.length === 0) throw new CliError('no matching resources found')
+  // Without any time to wait there is one look at each.
+  const deadlineMs = given === 0 ? undefined : host.clock.monotonic() + (given < 0 ? weekMs : given)
+  // Whatever else is waited for, and wherever it was said: first the object must be there.
+  if (goals.some(({ is }) => is === 'create')) await waitCreated(call, host.clock.monotonic() + Math.max(0, given))
+  const isForDelete = goals.some(({ is }) => is === 'delete')
+  const { infos, errors } = await findInfos(call).catch((error: unknown) => ({ infos: [], errors: flattened(error) }))
+  const told = isForDelete ? errors.filter((error) => !isNotFound(error)) : errors
+  if (infos.length === 0 && told.length === 0 && !isForDelete) throw new CliError('no matching resources found')
   for (const info of infos) {
-    for (const goal of goals) {
-      if (goal.is !== 'met') continue
-      try {
-        info.object = await waitFor(call, info, goal.holds, deadlineMs)
-      } catch (error) {
-        errors.push(error)
+    try {
+      for (const goal of goals) {
+        if (goal.is === 'delete') await waitGone(call, info, deadlineMs)
+        if (goal.is === 'met') info.object = await waitFor(call, info, goal.holds, deadlineMs)
+        host.write(printer(info.object))
       }
+    } catch (error) {
+      told.push(error)
     }
-    if (errors.length === 0) host.write(flags.text('output') === '' ? `${infoText(info)} condition met\n` : printer(info.object))
   }
-  throwAll(errors)
+  throwAll(told)
 }
 
-const waitSelect = (call: Call) => ({ ...selectFlags(call), typeAloneIsEnough: false })
+const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.isNotFound
+const flattened = (error: unknown): unknown[] => (error instanceof ManyErrors ? [...error.errors] : [error])
+
+/** Nothing changes in a file: kubectl ends with a panic here. */
+function refuseLocal(call: Call): void {
+  if (call.args.length > 0 || !hasManifests(call))
+    throw new CliError(
+      [
+        'you must specify resources by --filename when --local is set.',
+        'Example resource specifications include:',
+        "   '-f rsrc.yaml'",
+        "   '--filename=rsrc.json'",
+      ].join('\n'),
+    )
+}
 
 export function goalOf(text: string): Goal {
   const lower = text.toLowerCase()
   if (lower === 'delete') return { is: 'delete' }
   if (lower === 'create') return { is: 'create' }
-  if (lower.startsWith('condition=')) {
+  if (text.startsWith('condition=')) {
     const [name, value = 'true'] = splitAt(text.slice('condition='.length), '=')
     return { is: 'met', holds: conditionTest(name.toLowerCase(), value.toLowerCase()) }
   }
-  if (lower.startsWith('jsonpath=')) return { is: 'met', holds: pathTest(text.slice('jsonpath='.length)) }
+  if (text.startsWith('jsonpath=')) return { is: 'met', holds: pathTest(text.slice('jsonpath='.length)) }
   throw new CliError(`unrecognized condition: ${JSON.stringify(text)}`)
 }
 
@@ -74,40 +86,48 @@ function conditionTest(name: string, value: string): (object: ApiObject) => bool
 }
 
 function pathTest(text: string): (object: ApiObject) => boolean {
-  const trimmed = text.replace(/^'(.*)'$/, '$1')
-  const close = trimmed.lastIndexOf('}')
-  const [path, value] =
-    close >= 0
-      ? [trimmed.slice(0, close + 1), trimmed.slice(close + 1)]
-      : [splitAt(trimmed, '=')[0], trimmed.includes('=') ? `=${splitAt(trimmed, '=')[1]}` : '']
-  if (value === '=')
+  const [path = '', value, ...more] = partsOf(text)
+  if (more.length > 0)
+    throw new CliError(
+      "jsonpath wait format must be --for=jsonpath='{.status.readyReplicas}'=3 or --for=jsonpath='{.status.readyReplicas}'",
+    )
+  const relaxed = relaxedPath(path)
+  const wanted = value?.replace(/^['"]+|['"]+$/g, '')
+  if (wanted === '')
     throw new CliError("jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3")
-  const wanted = value === '' ? undefined : value.slice(1).replace(/^"(.*)"$/, '$1')
-  const template = new JsonPathTemplate(relaxedPath(path))
+  if (relaxed === '') throw new CliError('jsonpath expression cannot be empty')
+  const template = new JsonPathTemplate(relaxed)
   return (object) => {
-    let values: unknown[]
-    try {
-      values = template.values(object).flat()
-    } catch {
-      return false
-    }
+    const [values = [], ...others] = template.values(object)
     if (values.length === 0) return false
-    if (wanted === undefined) return true
+    if (others.length > 0) throw new CliError('given jsonpath expression matches more than one list')
     if (values.length > 1) throw new CliError('given jsonpath expression matches more than one value')
+    if (wanted === undefined) return true
     if (typeof values[0] === 'object' && values[0] !== null)
-      throw new CliError('jsonpath leads to a nested object or list, only scalar values can be compared')
-    return valueText(values[0]).toLowerCase() === wanted.toLowerCase()
+      throw new CliError('jsonpath leads to a nested object or list which is not supported')
+    return (values[0] === null ? '<nil>' : valueText(values[0]).trim()) === wanted.trim()
   }
 }
 
-/** The object, when it is as wanted. */
-export async function waitFor(call: Call, info: Info, holds: (object: ApiObject) => boolean, deadlineMs: number): Promise<ApiObject> {
+/** Split at single equal signs: two of them compare, inside of the path. */
+function partsOf(text: string): string[] {
+  const parts = ['']
+  for (const [piece] of text.matchAll(/==|=|[^=]+/g)) {
+    if (piece === '=') parts.push('')
+    else parts.push(`${parts.pop()}${piece}`)
+  }
+  return parts
+}
+
+/** The object, when it is as wanted. Without a deadline there is one look. */
+async function waitFor(call: Call, info: Info, holds: (object: ApiObject) => boolean, deadlineMs: number | undefined): Promise<ApiObject> {
   const { host, session } = call
-  const timedOut = () => new CliError(`timed out waiting for the condition on ${resourceText(info.type)}/${info.name}`)
+  const timedOut = () => new CliError(`timed out waiting for the condition on ${info.type.plural}/${info.name}`)
+  const leftMs = deadlineMs === undefined ? 0 : deadlineMs - host.clock.monotonic()
+  if (deadlineMs !== undefined && leftMs <= 0) throw timedOut()
   const object = await fetchInfo(await session.rest, info)
   if (holds(object)) return object
-  const leftMs = deadlineMs - host.clock.monotonic()
-  if (leftMs <= 0) throw new CliError(`condition not met for ${resourceText(info.type)}/${info.name}`)
+  if (deadlineMs === undefined) throw new CliError(`condition not met for ${info.type.plural}/${info.name}`)
   const limit = new AbortController()
   using _timer = host.clock.after(leftMs, () => limit.abort())
   const signal = AbortSignal.any([limit.signal, host.interrupted])
@@ -129,61 +149,41 @@ export async function waitFor(call: Call, info: Info, holds: (object: ApiObject)
   throw timedOut()
 }
 
-async function waitCreated(call: Call, deadlineMs: number, limitMs: number): Promise<void> {
-  if (limitMs <= 0) throw new CliError('--for=create requires a timeout value greater than 0')
+async function waitCreated(call: Call, deadlineMs: number): Promise<void> {
   const { host } = call
   for (;;) {
     try {
-      const { infos } = await findInfos(call, waitSelect(call))
+      const { infos } = await findInfos(call)
       if (infos.length > 0) return
     } catch (error) {
-      if (!(error instanceof ApiError && error.isNotFound)) throw error
+      // What a manifest says must be there already.
+      if (!(error instanceof ApiError && error.isNotFound) || hasManifests(call)) throw error
     }
     if (host.clock.monotonic() >= deadlineMs) throw new CliError('timed out waiting for the condition')
     await host.clock.sleep(500, host.interrupted)
   }
 }
 
-async function waitDeleted(call: Call, deadlineMs: number): Promise<void> {
-  const { host, flags } = call
-  const infos = await deletionTargets(call)
-  if (infos.length === 0 && (call.args.length < 2 || flags.isOn('all')) && !call.args.some((arg) => arg.includes('/')))
-    throw new CliError('no matching resources found')
-  const errors: unknown[] = []
-  for (const info of infos) {
-    try {
-      await waitForDeletion(call, info, info.object.metadata?.uid ?? '', Math.max(0, deadlineMs - host.clock.monotonic()))
-      if (flags.text('output') === '') host.write(`${infoText(info)} condition met\n`)
-    } catch (error) {
-      errors.push(error)
-    }
-  }
-  throwAll(errors)
+async function waitGone(call: Call, info: Info, deadlineMs: number | undefined): Promise<void> {
+  if (deadlineMs !== undefined) return waitForDeletion(call, info, info.object.metadata?.uid ?? '', deadlineMs)
+  if (await isThere(call, info)) throw new CliError(`condition not met for ${info.type.plural}/${info.name}`)
 }
 
-/** What is gone already is as good as deleted. */
-async function deletionTargets(call: Call): Promise<Info[]> {
-  if (hasManifests(call) && call.args.length === 0) return readManifestsStrictly(call)
-  const select = { args: call.args, ...selectFlags(call) }
-  const selection = await selectResources(call, select)
-  if (selection.by === 'lists') return (await findInfos(call, waitSelect(call))).infos
-  const namespace = await call.session.namespace()
-  const infos: Info[] = []
-  for (const { type, name } of selection.items) {
-    const info: Info = { type, name, namespace: type.isNamespaced ? namespace : '', object: {}, source: '' }
-    try {
-      info.object = await fetchInfo(await call.session.rest, info)
-      infos.push(info)
-    } catch (error) {
-      if (!(error instanceof ApiError && error.isNotFound)) throw error
-    }
+async function isThere(call: Call, info: Info): Promise<boolean> {
+  try {
+    await fetchInfo(await call.session.rest, info)
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return false
+    throw error
   }
-  return infos
 }
 
 /** Gone, or replaced by another of the same name. */
-export async function waitForDeletion(call: Call, info: Info, uid: string, limitMs: number): Promise<void> {
+export async function waitForDeletion(call: Call, info: Info, uid: string, deadlineMs: number): Promise<void> {
   const { host, session } = call
+  const limitMs = deadlineMs - host.clock.monotonic()
+  if (limitMs <= 0) throw new CliError('client rate limiter Wait returned an error: context deadline exceeded')
   const rest = await session.rest
   const limit = new AbortController()
   using _timer = host.clock.after(limitMs, () => limit.abort())
@@ -194,7 +194,6 @@ export async function waitForDeletion(call: Call, info: Info, uid: string, limit
   })
   const [object] = list.items ?? []
   if (object === undefined || (uid !== '' && object.metadata?.uid !== uid)) return
-  if (limitMs <= 0) throw timedOut()
   const own = object.metadata?.uid
   try {
     const target = { type: info.type, namespace: info.namespace, name: info.name, selector: '', fieldSelector: '' }

@@ -6,16 +6,24 @@ import { CliError } from '#cli/cli-error.ts'
 import {
   type ConfigSection,
   configPaths,
+  emptyConfig,
   entryField,
   type MergedConfig,
   readConfigFile,
   readMergedConfig,
 } from '#cli/session/kubeconfig-files.ts'
 
+import { typedEntry } from './typed-entry.ts'
+
 export type RawConfig = Record<string, unknown>
 type NamedEntry = { name: string } & Record<string, unknown>
 
-export const mergedConfig = ({ flags, host }: Call): Promise<MergedConfig> => readMergedConfig(flags, host)
+/** A file that is not there yet is an empty one. */
+export async function mergedConfig({ flags, host }: Call): Promise<MergedConfig> {
+  const { paths, isExplicit } = configPaths(flags, host)
+  if (isExplicit && (await host.files.statTarget(paths[0] ?? '')) === undefined) return emptyConfig()
+  return readMergedConfig(flags, host)
+}
 
 /** The file that is written to by default. */
 export async function defaultFile({ flags, host }: Call): Promise<string> {
@@ -24,8 +32,7 @@ export async function defaultFile({ flags, host }: Call): Promise<string> {
   return paths.at(-1) ?? ''
 }
 
-export async function changeFile(call: Call, path: string, change: (config: RawConfig) => void): Promise<void> {
-  const { host } = call
+export async function changeFile({ host }: Pick<Call, 'host'>, path: string, change: (config: RawConfig) => void): Promise<void> {
   const config = (await readConfigFile(host, path)) ?? {}
   change(config)
   for (const section of ['clusters', 'contexts', 'users']) config[section] ??= null
@@ -42,11 +49,17 @@ export async function changeFile(call: Call, path: string, change: (config: RawC
 
 function sortEntries(config: RawConfig): RawConfig {
   const sorted = { ...config }
-  for (const section of ['clusters', 'contexts', 'users']) {
+  for (const section of ['clusters', 'contexts', 'users'] as const) {
     const entries = config[section] as NamedEntry[] | null | undefined
-    if (Array.isArray(entries)) sorted[section] = entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    if (Array.isArray(entries))
+      sorted[section] = entries.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((entry) => typed(section, entry))
   }
   return sorted
+}
+
+function typed(section: ConfigSection, entry: NamedEntry): NamedEntry {
+  const field = entryField[section]
+  return { name: entry.name, [field]: typedEntry(section, (entry[field] ?? {}) as Record<string, unknown>) }
 }
 
 /** Undefined removes the entry. */

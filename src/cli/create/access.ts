@@ -1,4 +1,5 @@
 /** Roles, bindings and service accounts out of flags. */
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError, NoResourceError, PlainError } from '#cli/cli-error.ts'
 import { splitAt } from '#cli/session/resolve-context.ts'
@@ -134,7 +135,7 @@ async function rulesOf(
   const names = [...new Set(flags.list('resource-name'))]
   const rules: unknown[] = [...groups.keys()]
     .sort()
-    .map((group) => ({ verbs, apiGroups: [group], resources: groups.get(group), ...(names.length > 0 ? { resourceNames: names } : {}) }))
+    .map((group) => ({ verbs, apiGroups: [group], resources: groups.get(group), ...omitEmpty({ resourceNames: names }) }))
   if (urls.length > 0) rules.push({ verbs, nonResourceURLs: urls })
   return rules
 }

@@ -1,9 +1,13 @@
 /** Config maps and secrets out of files, literals and lists of variables. */
+
 import { createHash } from 'node:crypto'
 import { basename, join } from 'node:path'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
-import { fileErrorText, splitAt } from '#cli/session/resolve-context.ts'
+import { fileErrorText } from '#cli/session/file-error-text.ts'
+import { splitAt } from '#cli/session/resolve-context.ts'
 import { nameArgument } from './create-object.ts'
 
 type Add = (key: string, value: Uint8Array) => void
@@ -26,12 +30,14 @@ export async function configMap(call: Call): Promise<ApiObject> {
     kind: 'ConfigMap',
     apiVersion: 'v1',
     metadata: { name },
-    ...(Object.keys(data).length > 0 ? { data } : {}),
-    ...(Object.keys(binaryData).length > 0 ? { binaryData } : {}),
+    ...defined({
+      data: Object.keys(data).length > 0 ? data : undefined,
+      binaryData: Object.keys(binaryData).length > 0 ? binaryData : undefined,
+    }),
   }
   return call.flags.isOn('append-hash')
     ? withHash(object, {
-        ...(Object.keys(binaryData).length > 0 ? { binaryData } : {}),
+        ...omitEmpty({ binaryData }),
         data: Object.keys(data).length > 0 ? data : '',
         kind: 'ConfigMap',
         name,
@@ -88,7 +94,7 @@ export async function registrySecret(call: Call): Promise<ApiObject> {
   if (flags.list('from-file').length > 0) await addFiles(call, secretAdder(data), '.dockerconfigjson')
   if (Object.keys(data).length === 0) {
     const auth = Buffer.from(`${username}:${password}`).toString('base64')
-    const config = { auths: { [server ?? '']: { username, password, ...(email ? { email } : {}), auth } } }
+    const config = { auths: { [server ?? '']: { username, password, ...omitEmpty({ email }), auth } } }
     data['.dockerconfigjson'] = Buffer.from(JSON.stringify(config)).toString('base64')
   }
   return finishedSecret(call, name, data, 'kubernetes.io/dockerconfigjson')
@@ -99,8 +105,7 @@ function finishedSecret({ flags }: Call, name: string, data: Record<string, stri
     kind: 'Secret',
     apiVersion: 'v1',
     metadata: { name },
-    ...(Object.keys(data).length > 0 ? { data } : {}),
-    ...(type === '' ? {} : { type }),
+    ...omitEmpty({ data, type }),
   }
   return flags.isOn('append-hash')
     ? withHash(object, { data: Object.keys(data).length > 0 ? data : '', kind: 'Secret', name, type })

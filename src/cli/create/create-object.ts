@@ -5,7 +5,7 @@ import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, usageError } from '#cli/cli-error.ts'
 import { keepOrder, resultPrinter } from '#cli/print/printer.ts'
 import { groupAndVersion, resourcePath } from '#cli/session/resource-types.ts'
-import { dryRunOf, dryRunSuffix, fieldValidationOf, withTypedLastApplied } from '#cli/write-options.ts'
+import { dryRunOf, dryRunSuffix, withTypedLastApplied, writeQuery } from '#cli/write-options.ts'
 
 export type Generator = (call: Call) => Promise<ApiObject> | ApiObject
 
@@ -35,6 +35,14 @@ export function asTyped(object: ApiObject): ApiObject {
   return name === undefined ? object : keepOrder(canonicalize(object, name))
 }
 
+/** Creates what a command has made of its flags. */
+export async function postGenerated(call: Call, plural: string, namespace: string, object: ApiObject): Promise<ApiObject> {
+  const [group, version] = groupAndVersion(object.apiVersion ?? '')
+  const rest = await call.session.rest
+  const path = resourcePath({ group, version, plural }, namespace)
+  return rest.json<ApiObject>({ method: 'POST', path, query: writeQuery(call, dryRunOf(call)), body: object })
+}
+
 export async function createGenerated(call: Call, { generate, plural, isClusterWide = false, failure }: GeneratorOptions): Promise<void> {
   const { flags, host, session } = call
   const dryRun = dryRunOf(call)
@@ -45,19 +53,8 @@ export async function createGenerated(call: Call, { generate, plural, isClusterW
   object = asTyped(object)
   if (flags.isOn('save-config')) object = keepOrder(withTypedLastApplied(object))
   if (dryRun !== 'client') {
-    const [group, version] = groupAndVersion(object.apiVersion ?? '')
-    const rest = await session.rest
     try {
-      object = await rest.json<ApiObject>({
-        method: 'POST',
-        path: resourcePath({ group, version, plural }, namespace),
-        query: {
-          fieldManager: flags.text('field-manager'),
-          dryRun: dryRun === 'server' ? 'All' : undefined,
-          fieldValidation: fieldValidationOf(call),
-        },
-        body: object,
-      })
+      object = asTyped(await postGenerated(call, plural, namespace, object))
     } catch (error) {
       if (error instanceof ApiError && failure !== undefined) throw new CliError(`${failure}${error.message}`)
       throw error

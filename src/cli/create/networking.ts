@@ -1,4 +1,8 @@
 /** Services and ingresses out of flags. */
+import { portName } from '#api/meta/formats.ts'
+import { dns1123Subdomain } from '#api/meta/names.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import { splitAt } from '#cli/session/resolve-context.ts'
@@ -13,39 +17,47 @@ export const serviceOfType =
     const { flags } = call
     const clusterIP = flags.has('clusterip') ? flags.text('clusterip') : ''
     const nodePort = flags.has('node-port') ? flags.number('node-port') : 0
-    const ports = flags.list('tcp').map((text) => ({ ...portOf(text), ...(nodePort === 0 ? {} : { nodePort }) }))
+    const ports = flags.list('tcp').map((text) => ({ ...portOf(text), ...omitEmpty({ nodePort }) }))
     const isHeadless = clusterIP === 'None'
     if (ports.length === 0 && type !== 'ExternalName' && !isHeadless) throw new CliError('at least one tcp port specifier must be provided')
+    const externalName = type === 'ExternalName' ? flags.text('external-name') : undefined
+    if (externalName !== undefined && dns1123Subdomain(externalName).length > 0)
+      throw new CliError(`invalid service external name ${externalName}`)
     const labels = { app: name }
     return {
       kind: 'Service',
       apiVersion: 'v1',
       metadata: { name, labels },
       spec: {
-        ...(ports.length > 0 ? { ports } : {}),
+        ...omitEmpty({ ports }),
         selector: labels,
-        ...(clusterIP === '' ? {} : { clusterIP }),
+        ...omitEmpty({ clusterIP }),
         type,
-        ...(type === 'ExternalName' ? { externalName: flags.text('external-name') } : {}),
+        ...defined({ externalName }),
       },
     }
   }
 
 /** `port` or `port:targetPort`. */
 function portOf(text: string): { name: string; protocol: string; port: number; targetPort: number | string } {
-  const [first, second] = splitAt(text, ':')
-  const port = Number(first)
-  if (!/^\d+$/.test(first) || port < 1 || port > 65535)
+  const [first = '', second] = text.split(':')
+  const port = portNumber(first)
+  if (port === undefined)
     throw new CliError(
-      /^\d+$/.test(first)
-        ? 'must be between 1 and 65535, inclusive'
-        : `strconv.ParseUint: parsing ${JSON.stringify(first)}: invalid syntax`,
+      `strconv.ParseUint: parsing ${JSON.stringify(first)}: ${/^\d+$/.test(first) ? 'value out of range' : 'invalid syntax'}`,
     )
-  const target = second === undefined || second === '' ? port : /^\d+$/.test(second) ? Number(second) : second
+  const target = second === undefined ? port : (portNumber(second) ?? second)
+  const problems = typeof target === 'string' ? portName(target) : []
+  if (problems.length > 0) throw new CliError(problems.join(','))
   return { name: text.replaceAll(':', '-'), protocol: 'TCP', port, targetPort: target }
 }
 
-const ruleFormat = /^(?:[^/=,]*)\/[^=,]*=[^,:=]+:[^,:=]+(?:,tls(?:=[^,]+)?)?$/
+function portNumber(text: string): number | undefined {
+  return /^\d+$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined
+}
+
+/** What follows a rule that is whole is not looked at, as in kubectl. */
+const ruleFormat = /^[\w*.-]*\/.*=[\w-]+:[\w-]+/
 
 export function ingress(call: Call): ApiObject {
   const name = nameArgument(call)
@@ -73,12 +85,11 @@ export function ingress(call: Call): ApiObject {
   return {
     kind: 'Ingress',
     apiVersion: 'networking.k8s.io/v1',
-    metadata: { name, ...(Object.keys(annotations).length > 0 ? { annotations } : {}) },
+    metadata: { name, ...omitEmpty({ annotations }) },
     spec: {
-      ...(ingressClassName === '' ? {} : { ingressClassName }),
-      ...(defaultBackend === '' ? {} : { defaultBackend: backendOf(defaultBackend) }),
-      ...(tls.length > 0 ? { tls } : {}),
-      ...(ingressRules.length > 0 ? { rules: ingressRules } : {}),
+      ...omitEmpty({ ingressClassName }),
+      ...defined({ defaultBackend: defaultBackend === '' ? undefined : backendOf(defaultBackend) }),
+      ...omitEmpty({ tls, rules: ingressRules }),
     },
   }
 }
@@ -100,7 +111,7 @@ function rulesOf(rules: readonly string[]): object[] {
     paths.push({ path: isPrefix ? path.slice(0, -1) : path, pathType: isPrefix ? 'Prefix' : 'Exact', backend: backendOf(service) })
     hosts.set(host, paths)
   }
-  return [...hosts].map(([host, paths]) => ({ ...(host === '' ? {} : { host }), http: { paths } }))
+  return [...hosts].map(([host, paths]) => ({ ...omitEmpty({ host }), http: { paths } }))
 }
 
 /** A host is taken into one secret only. */
@@ -108,8 +119,8 @@ function tlsOf(rules: readonly string[]): { hosts?: string[]; secretName?: strin
   const found: { hosts?: string[]; secretName?: string }[] = []
   const seen = new Set<string>()
   for (const rule of rules) {
-    const [, tls] = rule.split(',')
-    if (tls === undefined) continue
+    const [, tls, ...more] = rule.split(',')
+    if (tls === undefined || more.length > 0) continue
     const [host] = splitAt(rule, '/')
     const secretName = splitAt(tls, '=')[1] ?? ''
     if (seen.has(host)) continue
@@ -117,7 +128,7 @@ function tlsOf(rules: readonly string[]): { hosts?: string[]; secretName?: strin
     const same = secretName === '' ? undefined : found.find((each) => each.secretName === secretName)
     if (same !== undefined) same.hosts = [...(same.hosts ?? []), host]
     else if (host !== '' || secretName !== '')
-      found.push({ ...(host === '' ? {} : { hosts: [host] }), ...(secretName === '' ? {} : { secretName }) })
+      found.push({ ...defined({ hosts: host === '' ? undefined : [host] }), ...omitEmpty({ secretName }) })
   }
   return found
 }

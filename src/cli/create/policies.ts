@@ -1,5 +1,9 @@
 /** Namespaces, quotas, priorities and disruption budgets out of flags. */
+
+import { isQuantity } from '#api/meta/quantity.ts'
 import { labelSelectorObject } from '#api/meta/selector.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import { nameArgument } from './create-object.ts'
@@ -17,15 +21,16 @@ export function quota(call: Call): ApiObject {
     apiVersion: 'v1',
     metadata: { name },
     spec: {
-      ...(hard === '' ? {} : { hard: quantities(hard) }),
-      ...(scopes === ''
-        ? {}
-        : {
-            scopes: scopes.split(',').map((scope) => {
-              if (scope === '') throw new CliError('invalid resource quota scope ""')
-              return scope
-            }),
-          }),
+      ...defined({
+        hard: hard === '' ? undefined : quantities(hard),
+        scopes:
+          scopes === ''
+            ? undefined
+            : scopes.split(',').map((scope) => {
+                if (scope === '') throw new CliError('invalid resource quota scope ""')
+                return scope
+              }),
+      }),
     },
   }
 }
@@ -37,6 +42,8 @@ export function quantities(text: string): Record<string, string> {
     const parts = statement.split('=')
     const [key = '', value = ''] = parts
     if (parts.length !== 2) throw new CliError(`Invalid argument syntax ${statement}, expected <resource>=<value>`)
+    if (!isQuantity(value))
+      throw new CliError(`quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`)
     result[key] = value
   }
   return result
@@ -50,8 +57,7 @@ export function priorityClass(call: Call): ApiObject {
     apiVersion: 'scheduling.k8s.io/v1',
     metadata: { name: nameArgument(call) },
     value: flags.number('value'),
-    ...(flags.isOn('global-default') ? { globalDefault: true } : {}),
-    ...(description === '' ? {} : { description }),
+    ...omitEmpty({ globalDefault: flags.isOn('global-default'), description }),
     preemptionPolicy,
   }
 }
@@ -72,9 +78,9 @@ export function disruptionBudget(call: Call): ApiObject {
     apiVersion: 'policy/v1',
     metadata: { name },
     spec: {
-      ...(min === '' ? {} : { minAvailable: amount(min) }),
+      ...defined({ minAvailable: min === '' ? undefined : amount(min) }),
       selector: labelSelectorObject(selector),
-      ...(max === '' ? {} : { maxUnavailable: amount(max) }),
+      ...defined({ maxUnavailable: max === '' ? undefined : amount(max) }),
     },
   }
 }

@@ -1,14 +1,14 @@
 /** Deployments, jobs and cron jobs out of flags. */
+import { omitEmpty } from '#base/omit-empty.ts'
+import { nameSuffix, systemRandom } from '#base/random.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import { commandArguments, nameArgument } from './create-object.ts'
 
-const unnamed = /[^a-z0-9-]/g
-
-/** `registry/nginx:1.2` runs in a container called `nginx`. */
+/** `registry/nginx:1.2` runs in a container called `nginx`; a name that had to be changed gets a suffix, so that two do not meet. */
 function containerName(image: string): string {
   const name = (image.split('/').at(-1) ?? '').split('@')[0]?.split(':')[0] ?? ''
-  return name.toLowerCase().replace(unnamed, '')
+  return /[_.]/.test(name) ? `${name.replaceAll(/[_.]/g, '-')}-${nameSuffix(systemRandom)}` : name
 }
 
 export function deployment(call: Call): ApiObject {
@@ -22,7 +22,7 @@ export function deployment(call: Call): ApiObject {
   const containers = images.map((image) => ({
     name: containerName(image),
     image,
-    ...(command.length > 0 ? { command } : {}),
+    ...omitEmpty({ command }),
   }))
   const [first] = containers
   if (port >= 0 && first !== undefined) Object.assign(first, { ports: [{ containerPort: port }] })
@@ -49,11 +49,11 @@ export async function job(call: Call): Promise<ApiObject> {
   if (image !== '')
     return {
       ...object,
-      spec: { template: { spec: { containers: [{ name, image, ...(command.length > 0 ? { command } : {}) }], restartPolicy: 'Never' } } },
+      spec: { template: { spec: { containers: [{ name, image, ...omitEmpty({ command }) }], restartPolicy: 'Never' } } },
     }
   const { selectResources } = await import('#cli/resources/select-resources.ts')
   const { resourcePath, apiVersionOf } = await import('#cli/session/resource-types.ts')
-  const selection = await selectResources({ ...call, args: [from] }, { args: from.includes('/') ? [from] : ['cronjob', from] })
+  const selection = await selectResources({ ...call, args: [from] }, { args: [from] })
   const item = selection.by === 'names' ? selection.items[0] : undefined
   if (item === undefined) throw new CliError('from must be an existing cronjob')
   const rest = await session.rest
@@ -64,13 +64,13 @@ export async function job(call: Call): Promise<ApiObject> {
   >({
     path: resourcePath(item.type, await session.namespace(), item.name),
   })
-  if (item.type.plural !== 'cronjobs') throw new CliError('from must be an existing cronjob')
+  if (item.type.plural !== 'cronjobs') throw new CliError(`unknown object type *${item.type.version}.${item.type.kind}`)
   const { metadata, spec } = cronJob.spec.jobTemplate
   return {
     ...object,
     metadata: {
       name,
-      ...(metadata?.labels ? { labels: metadata.labels } : {}),
+      ...omitEmpty({ labels: metadata?.labels }),
       annotations: { 'cronjob.kubernetes.io/instantiate': 'manual', ...metadata?.annotations },
       ownerReferences: [
         {
@@ -91,7 +91,7 @@ export function cronJob(call: Call): ApiObject {
   const { flags } = call
   const command = commandArguments(call)
   const restartPolicy = flags.text('restart') || 'OnFailure'
-  const container = { name, image: flags.text('image'), ...(command.length > 0 ? { command } : {}) }
+  const container = { name, image: flags.text('image'), ...omitEmpty({ command }) }
   return {
     kind: 'CronJob',
     apiVersion: 'batch/v1',

@@ -2,7 +2,7 @@ import type { V1ClusterRole, V1RoleBinding } from '#api/rbac/v1/types.gen.ts'
 import type { ApiObject } from '#cli/call.ts'
 import type { Description } from './description.ts'
 
-type Row = { group: string; plain: string; url: string; name: string; verbs: string[] }
+export type Row = { group: string; plain: string; url: string; name: string; verbs: string[] }
 
 /** `deployments.apps/scale` */
 function resourceText(group: string, plain: string): string {
@@ -35,8 +35,9 @@ export function describeRole(out: Description, object: ApiObject): void {
     out.write(1, `${resourceText(group, plain)}\t[${url}]\t[${name}]\t[${verbs.join(' ')}]\n`)
 }
 
-/** As the rules are written out, which puts subresources before what they belong to. */
-const ruleText = ({ group, plain, url }: Row): string => `${url === '' ? 0 : 1}${group}]${plain}]${url}`
+/** As Go prints a rule: they are sorted by that. */
+export const ruleText = ({ group, plain, url, name, verbs }: Row): string =>
+  `&PolicyRule{Verbs:[${verbs.join(' ')}],APIGroups:[${group}],Resources:[${plain}],ResourceNames:[${name}],NonResourceURLs:[${url}],}`
 
 export function describeBinding(out: Description, object: ApiObject): void {
   const { metadata, roleRef, subjects = [] } = object as unknown as V1RoleBinding

@@ -16,6 +16,7 @@ const access = () => import('./access-kinds.ts')
 const network = () => import('./network-kinds.ts')
 const storage = () => import('./storage-kinds.ts')
 const policy = () => import('./policy-kinds.ts')
+const small = () => import('./small-kinds.ts')
 
 /** By group and kind. */
 const kinds: Readonly<Record<string, Entry>> = {
@@ -48,6 +49,12 @@ const kinds: Readonly<Record<string, Entry>> = {
   'rbac.authorization.k8s.io/ClusterRoleBinding': { load: async () => (await access()).describeBinding, hasEvents: false },
   'autoscaling/HorizontalPodAutoscaler': { load: async () => (await policy()).describeAutoscaler },
   'policy/PodDisruptionBudget': { load: async () => (await policy()).describeBudget },
+  'networking.k8s.io/IngressClass': { load: async () => (await small()).describeIngressClass },
+  'networking.k8s.io/ServiceCIDR': { load: async () => (await small()).describeServiceRange },
+  'networking.k8s.io/IPAddress': { load: async () => (await small()).describeAddress },
+  'storage.k8s.io/CSINode': { load: async () => (await small()).describeStorageNode },
+  'storage.k8s.io/VolumeAttributesClass': { load: async () => (await small()).describeAttributesClass },
+  'certificates.k8s.io/CertificateSigningRequest': { load: async () => (await small()).describeSigningRequest },
   'scheduling.k8s.io/PriorityClass': { load: async () => (await policy()).describePriorityClass },
 }
 

@@ -5,15 +5,19 @@ import { descriptionColumns, TabWriter } from '#cli/print/tab-writer.ts'
 
 export class Description {
   readonly #out = new TabWriter(descriptionColumns)
+  #plain = ''
   readonly nowMs: number
+  readonly #isAligned: boolean
 
-  constructor(nowMs: number) {
+  constructor(nowMs: number, { isAligned = true }: { isAligned?: boolean } = {}) {
     this.nowMs = nowMs
+    this.#isAligned = isAligned
   }
 
   /** `text` may hold tabs, and has its own line break. */
   write(level: number, text: string): void {
-    this.#out.write('  '.repeat(level) + text)
+    if (this.#isAligned) this.#out.write('  '.repeat(level) + text)
+    else this.#plain += '  '.repeat(level) + text
   }
 
   /** `Name:   value` */
@@ -49,7 +53,9 @@ export class Description {
 
   /** What was written since the last call, aligned. */
   text(): string {
-    return this.#out.flush()
+    const text = this.#isAligned ? this.#out.flush() : this.#plain
+    this.#plain = ''
+    return text
   }
 
   since(time: string | undefined | null): string {

@@ -18,6 +18,7 @@ export async function eventsOf(call: Call, object: ApiObject): Promise<V1Event[]
   try {
     return (await rest.json<{ items: V1Event[] }>({ path, query: { fieldSelector, limit: 500 } })).items
   } catch {
+    // Events are an extra of a description: without the permission to read them it has none, as with upstream.
     return undefined
   }
 }

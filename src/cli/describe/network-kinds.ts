@@ -67,7 +67,7 @@ export async function describeService(out: Description, object: ApiObject, call:
     out.field(0, 'TargetPort', `${targetPort}/${protocol}`)
     out.optional(0, 'AppProtocol', appProtocol)
     if (nodePort) out.write(0, `NodePort:\t${shown}\t${nodePort}/${protocol}\n`)
-    out.field(0, 'Endpoints', endpointsText(slices, name))
+    out.field(0, 'Endpoints', slices.length === 0 ? '<none>' : endpointsText(slices, name))
   }
   out.field(0, 'Session Affinity', spec?.sessionAffinity ?? '')
   out.optional(0, 'External Traffic Policy', spec?.externalTrafficPolicy)

@@ -5,8 +5,8 @@ import { Description } from './description.ts'
 import { describeVolumes } from './volumes.ts'
 
 /** By itself, as histories show it. */
-export function describePodTemplate(template: V1PodTemplateSpec): string {
-  const out = new Description(0)
+export function describePodTemplate(template: V1PodTemplateSpec, options: { isAligned?: boolean } = {}): string {
+  const out = new Description(0, options)
   writePodTemplate(out, template)
   return out.text()
 }

@@ -4,6 +4,7 @@ import { labelSelectorText } from '#api/meta/selector.ts'
 import type { V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
 import type { V1PriorityClass } from '#api/scheduling/v1/types.gen.ts'
 import type { ApiObject } from '#cli/call.ts'
+import { describeBehavior, describeMetric } from './autoscaler-metrics.ts'
 import { type Description, rfc1123 } from './description.ts'
 
 export function describeQuota(out: Description, object: ApiObject): void {
@@ -92,22 +93,10 @@ export function describeAutoscaler(out: Description, object: ApiObject): void {
   out.field(0, 'CreationTimestamp', rfc1123(metadata?.creationTimestamp))
   out.field(0, 'Reference', `${spec?.scaleTargetRef.kind}/${spec?.scaleTargetRef.name}`)
   out.field(0, 'Metrics', '( current / target )')
-  for (const [index, { type, resource }] of (spec?.metrics ?? []).entries()) {
-    const current = status?.currentMetrics?.[index]?.resource?.current
-    if (type !== 'Resource' || resource === undefined) {
-      out.write(1, `${type}:\t<unknown>\n`)
-      continue
-    }
-    const { averageValue, averageUtilization } = resource.target
-    out.write(1, `resource ${resource.name} on pods`)
-    if (averageValue !== undefined) out.write(0, `:\t${current?.averageValue ?? '<unknown>'} / ${averageValue}\n`)
-    else {
-      const now = current?.averageUtilization === undefined ? '<unknown>' : `${current.averageUtilization}% (${current.averageValue})`
-      out.write(0, `  (as a percentage of request):\t${now} / ${averageUtilization ?? '<auto>'}%\n`)
-    }
-  }
+  for (const [index, metric] of (spec?.metrics ?? []).entries()) describeMetric(out, metric, status?.currentMetrics?.[index])
   out.field(0, 'Min replicas', spec?.minReplicas ?? '<unset>')
   out.field(0, 'Max replicas', spec?.maxReplicas)
+  describeBehavior(out, spec?.behavior)
   const kind = spec?.scaleTargetRef.kind ?? ''
   out.field(0, `${kind} pods`, `${status?.currentReplicas ?? 0} current / ${status?.desiredReplicas ?? 0} desired`)
   if ((status?.conditions ?? []).length === 0) return

@@ -2,6 +2,7 @@ import type { V1PersistentVolume, V1PersistentVolumeClaim, V1Pod } from '#api/co
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { type Description, rfc1123 } from './description.ts'
+import { describeVolumeSource } from './volume-sources.ts'
 
 const shortModes: Readonly<Record<string, string>> = {
   ReadWriteOnce: 'RWO',
@@ -114,7 +115,7 @@ function describeSource(out: Description, spec: V1PersistentVolume['spec']): voi
     if (attributes.length === 0) out.write(2, 'VolumeAttributes:\t<none>\n')
     for (const [index, [key, value]] of attributes.entries())
       out.write(index === 0 ? 2 : 0, `${index === 0 ? 'VolumeAttributes:' : ''}\t    ${key}=${value}\n`)
-  } else out.write(1, '<unknown>\n')
+  } else if (!describeVolumeSource(out, spec ?? {}, { isPersistent: true })) out.write(1, '<unknown>\n')
 }
 
 export function describeStorageClass(out: Description, object: ApiObject): void {

@@ -1,6 +1,7 @@
 import type { V1Volume } from '#api/core/v1/types.gen.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import type { Description } from './description.ts'
+import { describeVolumeSource } from './volume-sources.ts'
 
 export function describeVolumes(out: Description, volumes: readonly V1Volume[], space = ''): void {
   if (volumes.length === 0) {
@@ -59,7 +60,7 @@ function describeVolume(out: Description, volume: V1Volume): void {
       out.write(index === 0 ? 2 : 0, `${index === 0 ? 'VolumeAttributes:' : ''}\t    ${key}=${value}\n`)
   } else if (image !== undefined)
     fields('Image (a container image or OCI artifact)', { Reference: image.reference ?? '', PullPolicy: image.pullPolicy ?? '' })
-  else describeOther(out, volume)
+  else if (!describeVolumeSource(out, volume)) out.write(1, '<unknown>\n')
 }
 
 function describeProjected(out: Description, { projected }: V1Volume): void {
@@ -74,16 +75,4 @@ function describeProjected(out: Description, { projected }: V1Volume): void {
       out.field(2, 'Optional', configMap.optional ?? false)
     } else if (serviceAccountToken !== undefined) out.field(2, 'TokenExpirationSeconds', serviceAccountToken.expirationSeconds)
   }
-}
-
-/** Kinds of volumes that have gone out of use are shown with their fields as they are. */
-function describeOther(out: Description, { name: _name, ...sources }: V1Volume): void {
-  const [type, source] = Object.entries(sources)[0] ?? []
-  if (type === undefined) {
-    out.write(1, '<unknown>\n')
-    return
-  }
-  out.field(2, 'Type', type[0]?.toUpperCase() + type.slice(1))
-  for (const [key, value] of Object.entries(source as object))
-    out.field(2, key[0]?.toUpperCase() + key.slice(1), typeof value === 'object' ? JSON.stringify(value) : value)
 }

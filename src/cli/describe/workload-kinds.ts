@@ -4,6 +4,7 @@ import type { V1Pod, V1ReplicationController } from '#api/core/v1/types.gen.ts'
 import { humanDuration } from '#api/meta/human-duration.ts'
 import { labelSelectorFrom, labelSelectorText } from '#api/meta/selector.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { controllerOf, type Description, rfc1123, trueOrFalse } from './description.ts'
 import { writePodTemplate } from './pod-template.ts'
@@ -61,7 +62,7 @@ async function describeReplicaSets(out: Description, object: ApiObject, { sessio
   const revision = ({ metadata: meta }: { metadata?: V1ObjectMeta }) =>
     Number(meta?.annotations?.['deployment.kubernetes.io/revision'] ?? 0)
   const newest = owned.toSorted((one, other) => revision(other) - revision(one))[0]
-  const isNew = (each: V1ReplicaSet) => each === newest && revision(each) === revision({ ...(metadata ? { metadata } : {}) })
+  const isNew = (each: V1ReplicaSet) => each === newest && revision(each) === revision({ ...defined({ metadata }) })
   const text = (sets: readonly V1ReplicaSet[]) =>
     sets.length === 0
       ? '<none>'
@@ -84,30 +85,27 @@ async function podCounts({ session }: Call, metadata: V1ObjectMeta | undefined, 
   return `${count('Running')} Running / ${count('Pending')} Waiting / ${count('Succeeded')} Succeeded / ${count('Failed')} Failed`
 }
 
-export async function describeReplicaSet(out: Description, object: ApiObject, call: Call): Promise<void> {
-  const { metadata, spec, status } = object as unknown as V1ReplicaSet
-  out.field(0, 'Name', metadata?.name)
-  out.field(0, 'Namespace', metadata?.namespace)
-  out.field(0, 'Selector', labelSelectorText(spec?.selector))
-  out.labels('Labels', metadata?.labels)
-  out.annotations('Annotations', metadata?.annotations)
-  const owner = controllerOf(metadata)
-  if (owner !== '') out.field(0, 'Controlled By', owner)
-  out.field(0, 'Replicas', `${status?.replicas ?? 0} current / ${spec?.replicas ?? 0} desired`)
-  out.field(0, 'Pods Status', await podCounts(call, metadata, selectorText(spec?.selector)))
-  writePodTemplate(out, spec?.template)
-  describeConditions(out, status?.conditions)
+export function describeReplicaSet(out: Description, object: ApiObject, call: Call): Promise<void> {
+  const { spec } = object as unknown as V1ReplicaSet
+  return describeReplicas(out, object, { shown: labelSelectorText(spec?.selector), sent: selectorText(spec?.selector) }, call)
 }
 
-export async function describeReplicationController(out: Description, object: ApiObject, call: Call): Promise<void> {
-  const { metadata, spec, status } = object as unknown as V1ReplicationController
+export function describeReplicationController(out: Description, object: ApiObject, call: Call): Promise<void> {
+  const labels = labelsLine((object as unknown as V1ReplicationController).spec?.selector)
+  return describeReplicas(out, object, { shown: labels, sent: labels }, call)
+}
+
+async function describeReplicas(out: Description, object: ApiObject, selector: { shown: string; sent: string }, call: Call): Promise<void> {
+  const { kind, metadata, spec, status } = object as unknown as V1ReplicaSet
   out.field(0, 'Name', metadata?.name)
   out.field(0, 'Namespace', metadata?.namespace)
-  out.field(0, 'Selector', labelsLine(spec?.selector))
+  out.field(0, 'Selector', selector.shown)
   out.labels('Labels', metadata?.labels)
   out.annotations('Annotations', metadata?.annotations)
+  const owner = kind === 'ReplicaSet' ? controllerOf(metadata) : ''
+  if (owner !== '') out.field(0, 'Controlled By', owner)
   out.field(0, 'Replicas', `${status?.replicas ?? 0} current / ${spec?.replicas ?? 0} desired`)
-  out.field(0, 'Pods Status', await podCounts(call, metadata, labelsLine(spec?.selector)))
+  out.field(0, 'Pods Status', await podCounts(call, metadata, selector.sent))
   writePodTemplate(out, spec?.template)
   describeConditions(out, status?.conditions)
 }
@@ -136,7 +134,8 @@ export async function describeStatefulSet(out: Description, object: ApiObject, c
     out.write(1, `Name:\t${claim.metadata?.name}\n`)
     out.write(1, `StorageClass:\t${claim.spec?.storageClassName ?? ''}\n`)
     out.labels('  Labels', claim.metadata?.labels)
-    out.annotations('  Annotations', claim.metadata?.annotations)
+    // Written as labels are, unlike all other annotations.
+    out.labels('  Annotations', claim.metadata?.annotations)
     out.write(1, `Capacity:\t${claim.spec?.resources?.requests?.['storage'] ?? '<default>'}\n`)
     out.write(1, `Access Modes:\t[${(claim.spec?.accessModes ?? []).join(' ')}]\n`)
   }

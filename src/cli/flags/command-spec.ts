@@ -1,9 +1,9 @@
 /** The commands of kubectl and their flags, read from the generated table when they are asked for. */
 import { defined } from '#base/defined.ts'
 import { commandLines, globalFlagLine } from './command-table.gen.ts'
-import { furtherCommands } from './further-commands.ts'
+import { furtherCommands, hiddenFlags } from './further-commands.ts'
 
-export type FlagType = 'bool' | 'string' | 'int' | 'duration' | 'list' | 'array'
+export type FlagType = 'bool' | 'string' | 'int' | 'duration' | 'list' | 'array' | 'map'
 
 export type FlagSpec = {
   name: string
@@ -32,6 +32,8 @@ const wholeArguments = new Set(
     ' ',
   ),
 )
+/** Flags that take pairs, by their command. */
+const pairFlags: Readonly<Record<string, readonly string[]>> = { debug: ['env', 'set-image'] }
 const aloneMeans: Readonly<Record<string, string>> = {
   'dry-run': 'unchanged',
   validate: 'strict',
@@ -57,6 +59,13 @@ const recording = new Set(
     .flatMap((part, index) => (index === 0 ? part.split(' ') : [part])),
 )
 
+const deprecations: Readonly<Record<string, string>> = {
+  'cpu-percent': "Use --cpu with percentage or resource quantity format (e.g., '70%' for utilization or '500m' for milliCPU).",
+  reorder: "use the new 'sortOptions' field in kustomization.yaml instead.",
+  'enable-managedby-label':
+    'The flag `enable-managedby-label` has been deprecated. Use the `managedByLabel` option in the `buildMetadata` field instead.',
+}
+
 const root: CommandSpec = { path: '', usage: '[flags] [options]', aliases: [], flags: [] }
 let specs: Map<string, CommandSpec> | undefined
 
@@ -77,7 +86,17 @@ function lazySpec(path: string, usage: string, aliases: string, flags: readonly 
     usage,
     aliases: aliases === '' ? [] : aliases.split(','),
     get flags() {
-      read ??= [...flags.filter((flag) => flag !== '').map(flagSpec), ...(recording.has(path) ? [record] : [])]
+      read ??= [
+        ...flags
+          .filter((flag) => flag !== '')
+          .map(flagSpec)
+          .map((flag) => (pairFlags[path]?.includes(flag.name) ? { ...flag, type: 'map' as const } : flag)),
+        ...(hiddenFlags[path]
+          ?.split('\t')
+          .map((flag) => ({ ...flagSpec(flag), isHidden: true, ...defined({ deprecated: deprecations[flag.split('|')[0] ?? ''] }) })) ??
+          []),
+        ...(recording.has(path) ? [record] : []),
+      ]
       return read
     },
   }

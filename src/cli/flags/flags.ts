@@ -14,7 +14,7 @@ export class Flags {
   give(spec: FlagSpec, value: string): void {
     const values = checkedValues(spec, value)
     const before = this.#given.get(spec.name)
-    this.#given.set(spec.name, before !== undefined && (spec.type === 'list' || spec.type === 'array') ? [...before, ...values] : values)
+    this.#given.set(spec.name, before !== undefined && isRepeated(spec) ? [...before, ...values] : values)
   }
 
   /** Without those that the command itself has: its `--user` is not the one of every command. */
@@ -52,26 +52,50 @@ export class Flags {
   }
 }
 
+const isRepeated = ({ type }: FlagSpec): boolean => type === 'list' || type === 'array' || type === 'map'
+
 const trues = new Set(['1', 't', 'T', 'true', 'TRUE', 'True'])
 const falses = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False'])
 const isTrue = (text: string): boolean => trues.has(text)
 
-function checkedValues({ type }: FlagSpec, value: string): string[] {
+/** Flags whose numbers have 32 bits; others have 64. */
+const narrowNumbers = new Set(['value', 'min', 'max', 'cpu-percent'])
+
+function isInRange(name: string, value: string): boolean {
+  const limit = 1n << (narrowNumbers.has(name) ? 31n : 63n)
+  const number = BigInt(value.replace('+', ''))
+  return number >= -limit && number < limit
+}
+
+function checkedValues({ name, type }: FlagSpec, value: string): string[] {
   switch (type) {
     case 'bool':
       if (!trues.has(value) && !falses.has(value)) throw new Error(`strconv.ParseBool: parsing ${JSON.stringify(value)}: invalid syntax`)
       return [value]
     case 'int':
       if (!/^[-+]?\d+$/.test(value)) throw new Error(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`)
+      if (!isInRange(name, value)) throw new Error(`strconv.ParseInt: parsing ${JSON.stringify(value)}: value out of range`)
       return [value]
     case 'duration':
       parseDurationMs(value)
       return [value]
     case 'list':
       return value === '' ? [] : splitCsv(value)
+    case 'map':
+      return pairsOf(value)
     default:
+      if (name === 'aggregation-rule' && value.split(',').some((pair) => !pair.includes('=')))
+        throw new Error('malformed pair, expect string=string')
       return [value]
   }
+}
+
+/** `a=1,b=2`; a single pair may have commas in its value. */
+function pairsOf(text: string): string[] {
+  const pairs = text.split('=').length === 2 ? [text.replaceAll(/^"+|"+$/g, '')] : splitCsv(text)
+  const wrong = pairs.find((pair) => !pair.includes('='))
+  if (wrong !== undefined) throw new Error(`${wrong} must be formatted as key=value`)
+  return pairs
 }
 
 /** One record of comma-separated values; what holds commas may be in quotes. */

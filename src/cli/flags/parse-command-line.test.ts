@@ -38,11 +38,38 @@ for (const [line, complaint] of [
     'scale --replicas=x',
     'error: invalid argument "x" for "--replicas" flag: strconv.ParseInt: parsing "x": invalid syntax\nSee \'kubectl scale --help\' for usage.',
   ],
+  [
+    'create priorityclass x --value=2147483648',
+    'error: invalid argument "2147483648" for "--value" flag: strconv.ParseInt: parsing "2147483648": value out of range\nSee \'kubectl create priorityclass --help\' for usage.',
+  ],
+  [
+    'create clusterrole x --aggregation-rule=a',
+    'error: invalid argument "a" for "--aggregation-rule" flag: malformed pair, expect string=string\nSee \'kubectl create clusterrole --help\' for usage.',
+  ],
+  [
+    'debug p --set-image=bad',
+    'error: invalid argument "bad" for "--set-image" flag: bad must be formatted as key=value\nSee \'kubectl debug --help\' for usage.',
+  ],
+  [
+    'debug p --env=A=b,c,D=e',
+    'error: invalid argument "A=b,c,D=e" for "--env" flag: c must be formatted as key=value\nSee \'kubectl debug --help\' for usage.',
+  ],
+  ['get -h --nosuch', "error: unknown flag: --nosuch\nSee 'kubectl get --help' for usage."],
 ] as const)
   test(`kubectl ${line} is refused in kubectl's words`, () => assert.throws(() => parsed(line), { message: complaint }))
 
+test('help before the name of a command is that of kubectl itself', () => {
+  assert.deepEqual([parsed('--help get').command.path, parsed('--help get').wantsHelp], ['', true])
+  assert.deepEqual([parsed('get --help').command.path, parsed('get --help').wantsHelp], ['get', true])
+})
+
+test('pairs are split at commas where there are several, and one may hold them', () => {
+  assert.deepEqual(parsed('debug p --env=A=b,c').flags.list('env'), ['A=b,c'])
+  assert.deepEqual(parsed('debug p --env=A=b,C=d --env=E=f').flags.list('env'), ['A=b', 'C=d', 'E=f'])
+})
+
 test('a flag that will go is told of once', () => {
-  const told: string[] = []
-  parseCommandLine(['apply', '-f', 'x', '--record', '--record'], (text) => told.push(text))
-  assert.deepEqual(told, ['Flag --record has been deprecated, --record will be removed in the future'])
+  const warnings: string[] = []
+  parseCommandLine(['apply', '-f', 'x', '--record', '--record'], (text) => warnings.push(text))
+  assert.deepEqual(warnings, ['Flag --record has been deprecated, --record will be removed in the future'])
 })

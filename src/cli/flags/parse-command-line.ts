@@ -1,4 +1,5 @@
 /** From arguments to a command and its flags, in the way of the library that kubectl uses for it. */
+import { defined } from '#base/defined.ts'
 import { PlainError } from '#cli/cli-error.ts'
 import { type CommandSpec, childrenOf, commandSpecs, type FlagSpec, globalFlags, lastWord } from './command-spec.ts'
 import { Flags } from './flags.ts'
@@ -15,21 +16,26 @@ export type CommandLine = {
 const help: FlagSpec = { name: 'help', short: 'h', type: 'bool', initial: 'false', alone: 'true', isHidden: true }
 
 export function flagsOf(command: CommandSpec): Map<string, FlagSpec> {
-  const all = new Map(globalFlags().map((flag) => [flag.name, flag]))
-  for (const flag of command.flags) all.set(flag.name, flag)
-  return all.set('help', help)
+  return knownFlags(command).set('help', help)
 }
 
-/** The command that the arguments name, and the arguments without its name. */
-export function findCommand(args: readonly string[]): { command: CommandSpec; rest: string[] } {
+/** While the command is looked for, `--help` is not known yet and takes the word behind it: `--help get` asks for the help of kubectl itself. */
+function knownFlags(command: CommandSpec): Map<string, FlagSpec> {
+  const all = new Map(globalFlags().map((flag) => [flag.name, flag]))
+  for (const flag of command.flags) all.set(flag.name, flag)
+  return all
+}
+
+/** The command that the arguments name, the arguments without its name, and the first word that is left of them. */
+export function findCommand(args: readonly string[]): { command: CommandSpec; rest: string[]; word?: string } {
   let command = commandSpecs().get('') as CommandSpec
   let rest = [...args]
   for (;;) {
-    const at = firstWord(rest, flagsOf(command))
+    const at = firstWord(rest, knownFlags(command))
     const word = at === undefined ? undefined : rest[at]
     const next =
       word === undefined ? undefined : childrenOf(command.path).find((each) => lastWord(each.path) === word || each.aliases.includes(word))
-    if (at === undefined || next === undefined) return { command, rest }
+    if (at === undefined || next === undefined) return { command, rest, ...defined({ word }) }
     rest = rest.toSpliced(at, 1)
     command = next
   }
@@ -61,6 +67,8 @@ export function parseCommandLine(args: readonly string[], onDeprecated: (line: s
   const flags = new Flags(specs)
   const line: CommandLine = { command, flags, args: [], wantsHelp: false }
   const fail = (message: string): never => {
+    // What is no difference has an exit code of its own there.
+    if (command.path === 'diff') throw new PlainError(`error: ${message}\nSee 'kubectl diff -h' for help and examples`, 2)
     throw new PlainError(`error: ${message}\nSee 'kubectl${command.path === '' ? '' : ` ${command.path}`} --help' for usage.`)
   }
   const give = (spec: FlagSpec, value: string) => {
@@ -116,7 +124,6 @@ export function parseCommandLine(args: readonly string[], onDeprecated: (line: s
         break
       }
     } else line.args.push(arg)
-    if (flags.isOn('help')) return { ...line, wantsHelp: true }
   }
   return { ...line, wantsHelp: flags.isOn('help') }
 }

@@ -17,11 +17,12 @@ export const commandGroups: Readonly<Record<string, readonly string[]>> = {
     'events',
     'tree',
     'why',
+    'ui',
   ],
   'Advanced Commands': ['diff', 'apply', 'patch', 'replace', 'wait', 'kustomize'],
   'Settings Commands': ['label', 'annotate', 'completion'],
   'Other Commands': ['api-resources', 'api-versions', 'config', 'kuberc', 'plugin', 'version'],
-  'Removed From Kubernetes, Kept Here': ['rolling-update', 'run-container', 'stop'],
+  'Removed From Kubernetes, Kept Here': ['convert', 'rolling-update', 'run-container', 'stop'],
 }
 
 export const commandSummaries: Readonly<Record<string, string>> = {
@@ -140,4 +141,7 @@ export const commandSummaries: Readonly<Record<string, string>> = {
   stop: 'scale down and delete objects',
   tree: 'show what owns an object, and what it owns',
   why: 'tell why an object is not ready',
+  ui: 'look at the cluster on the terminal: lists that live, logs, shells, ports',
+  convert: 'print manifests in another version of their API',
+  alpha: 'commands that are still tried out: none at present',
 }

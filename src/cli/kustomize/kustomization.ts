@@ -1,4 +1,4 @@
-import type { ApiObject } from '#cli/call.ts'
+import type { FieldSpec } from './field-spec.ts'
 
 export type Target = {
   group?: string
@@ -32,20 +32,52 @@ export type GeneratorEntry = {
   env?: string
   options?: GeneratorOptions
 }
+export type FieldOptions = { delimiter?: string; index?: number; create?: boolean }
 export type ReplacementEntry = {
   path?: string
   sourceValue?: string
-  source?: Target & { fieldPath?: string; options?: { delimiter?: string; index?: number } }
-  targets?: {
-    select: Target
-    reject?: Target[]
-    fieldPaths?: string[]
-    options?: { delimiter?: string; index?: number; create?: boolean }
-  }[]
+  source?: Target & { fieldPath?: string; options?: FieldOptions }
+  targets?: { select?: Target; reject?: Target[]; fieldPaths?: string[]; options?: FieldOptions }[]
+}
+export type ImageEntry = { name: string; newName?: string; newTag?: string; digest?: string; tagSuffix?: string }
+export type LabelEntry = {
+  pairs: Record<string, string>
+  includeSelectors?: boolean
+  includeTemplates?: boolean
+  fields?: FieldSpec[]
+}
+export type SortOptions = { order?: string; legacySortOptions?: { orderFirst?: string[]; orderLast?: string[] } }
+
+export type VarEntry = {
+  name: string
+  objref: Target & { apiVersion?: string }
+  fieldref?: { fieldpath?: string; fieldPath?: string }
+}
+export type HelmGlobals = { chartHome?: string }
+export type HelmChart = {
+  name: string
+  repo?: string
+  version?: string
+  releaseName?: string
+  namespace?: string
+  nameTemplate?: string
+  valuesFile?: string
+  additionalValuesFiles?: string[]
+  valuesInline?: Record<string, unknown>
+  valuesMerge?: 'merge' | 'override' | 'replace'
+  apiVersions?: string[]
+  kubeVersion?: string
+  includeCRDs?: boolean
+  skipTests?: boolean
+  skipHooks?: boolean
+  debug?: boolean
+  devel?: boolean
 }
 
 /** The file `kustomization.yaml`. */
 export type Kustomization = {
+  apiVersion?: string
+  kind?: string
   resources?: string[]
   bases?: string[]
   components?: string[]
@@ -53,9 +85,10 @@ export type Kustomization = {
   namePrefix?: string
   nameSuffix?: string
   commonLabels?: Record<string, string>
-  labels?: { pairs: Record<string, string>; includeSelectors?: boolean; includeTemplates?: boolean }[]
+  labels?: LabelEntry[]
   commonAnnotations?: Record<string, string>
-  images?: { name: string; newName?: string; newTag?: string; digest?: string }[]
+  images?: ImageEntry[]
+  imageTags?: ImageEntry[]
   replicas?: { name: string; count: number }[]
   patches?: PatchEntry[]
   patchesStrategicMerge?: string[]
@@ -64,44 +97,17 @@ export type Kustomization = {
   secretGenerator?: GeneratorEntry[]
   generatorOptions?: GeneratorOptions
   replacements?: ReplacementEntry[]
-  sortOptions?: { order?: 'legacy' | 'fifo' }
-}
-
-/** A field that a path of a list leads to, each place it occurs at. */
-export type Place = { holder: Record<string, unknown> | unknown[]; key: string | number }
-
-/** `spec/template/spec/containers/[name=x]/image`, with `*` for every item. */
-export function placesAt(object: ApiObject, path: readonly string[], { create = false }: { create?: boolean } = {}): Place[] {
-  let holders: unknown[] = [object]
-  for (const [index, part] of path.entries()) {
-    const isLast = index === path.length - 1
-    const next: unknown[] = []
-    const places: Place[] = []
-    for (const holder of holders) {
-      if (typeof holder !== 'object' || holder === null) continue
-      for (const key of keysIn(holder, part)) {
-        const map = holder as Record<string | number, unknown>
-        if (map[key] === undefined && create && !Array.isArray(holder)) map[key] = isLast ? '' : {}
-        if (map[key] === undefined) continue
-        places.push({ holder: holder as Place['holder'], key })
-        next.push(map[key])
-      }
-    }
-    if (isLast) return places
-    holders = next
-  }
-  return []
-}
-
-function keysIn(holder: object, part: string): (string | number)[] {
-  if (!Array.isArray(holder)) return [part]
-  if (part === '*') return holder.map((_, index) => index)
-  const match = /^\[(.+?)=(.*)\]$/.exec(part)
-  if (match === null) return /^\d+$/.test(part) ? [Number(part)] : []
-  return holder.flatMap((item, index) => (String((item as Record<string, unknown>)[match[1] ?? '']) === match[2] ? [index] : []))
-}
-
-/** Dots separate, but not inside of brackets or after a backslash. */
-export function fieldPath(text: string): string[] {
-  return (text.match(/\[[^\]]*\]|(?:\\.|[^.[\]])+/g) ?? []).map((part) => part.replaceAll('\\.', '.'))
+  vars?: VarEntry[]
+  helmCharts?: HelmChart[]
+  helmGlobals?: HelmGlobals
+  sortOptions?: SortOptions
+  /** `path`: an OpenAPI document that says how lists of kinds are merged. */
+  openapi?: { path?: string; version?: string }
+  /** Documents that say which fields of custom kinds hold names, labels and annotations. */
+  crds?: string[]
+  configurations?: string[]
+  generators?: string[]
+  transformers?: string[]
+  validators?: string[]
+  buildMetadata?: string[]
 }

@@ -1,87 +1,106 @@
-/** Patches: strategic merge for kinds that are known, plain merge for others, and lists of operations. */
+/** Patches: merged by what is known of the kind, or lists of operations. */
+
 import { resolve } from 'node:path'
+import { parseJson } from '#api/codec/parse-json.ts'
+import { yamlText } from '#api/codec/yaml.ts'
 import { readYamlValues } from '#api/codec/yaml-reader.ts'
 import { applyPatch } from '#api/meta/patch/apply-patch.ts'
-import { parseLabelSelector } from '#api/meta/selector.ts'
-import { findSchema, schemaNameOf } from '#api/schema/schema.ts'
 import type { ApiObject } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import type { Host } from '#cli/host.ts'
-import { groupAndVersion } from '#cli/session/resource-types.ts'
-import type { Kustomization, PatchEntry, Target } from './kustomization.ts'
-import type { Item } from './references.ts'
+import { everyIdentity, type Item, identityOf, identityText, itemOf, rememberIdentity, sameIdentity } from './item.ts'
+import type { PatchEntry } from './kustomization.ts'
+import type { MergeForms } from './merge-form.ts'
+import { mergedByPatch } from './merge-patch.ts'
+import { isPatchTarget } from './selectors.ts'
 
-export async function patched(host: Host, directory: string, kustomization: Kustomization, items: readonly Item[]): Promise<Item[]> {
-  const { patches = [], patchesStrategicMerge = [], patchesJson6902 = [] } = kustomization
+export type Patching = { host: Host; directory: string; forms: MergeForms }
+
+export async function patched(patching: Patching, entries: readonly PatchEntry[], items: readonly Item[]): Promise<Item[]> {
   let result = [...items]
-  const merges: PatchEntry[] = patchesStrategicMerge.map((text) => (/\n|^\s*[{]/.test(text) ? { patch: text } : { path: text }))
-  for (const entry of [...merges, ...patches, ...patchesJson6902]) {
-    const text = entry.patch ?? (await host.files.readText(resolve(directory, entry.path ?? '')))
-    for (const { value } of readYamlValues(text)) result = applied(result, value, entry)
+  for (const entry of entries) result = applied(patching, result, await readPatch(patching, entry), entry)
+  return result
+}
+
+/** `patchesStrategicMerge`: paths, or patches themselves. */
+export async function mergePatched(patching: Patching, texts: readonly string[], items: readonly Item[]): Promise<Item[]> {
+  const entries = texts.map((text) => (/\n|^\s*[{]/.test(text) ? { patch: text } : { path: text }))
+  return patched(patching, entries, items)
+}
+
+type ReadPatch = { values: unknown[]; source: string }
+
+async function readPatch({ host, directory }: Patching, entry: PatchEntry): Promise<ReadPatch> {
+  const { path, patch } = entry
+  if (!patch && !path) throw new CliError('must specify one of patch and path')
+  if (patch && path) throw new CliError("patch and path can't be set at the same time")
+  const text = patch?.trim() ?? (await host.files.readText(resolve(directory, path ?? '')))
+  const source = patch ? `[patch: ${JSON.stringify(text)}]` : `[path: ${JSON.stringify(path)}]`
+  return { values: parsedPatch(text, source, entry), source }
+}
+
+/** A list in brackets is JSON, and no YAML. */
+function parsedPatch(text: string, source: string, entry: PatchEntry): unknown[] {
+  try {
+    return text.startsWith('[') ? [parseJson(text)] : readYamlValues(text).map(({ value }) => value)
+  } catch {
+    throw new CliError(
+      `trouble configuring builtin PatchTransformer with config: \`\n${yamlText(entry)}\`: unable to parse SM or JSON patch from ${source}`,
+    )
+  }
+}
+
+function applied({ forms }: Patching, items: readonly Item[], { values, source }: ReadPatch, { target, options }: PatchEntry): Item[] {
+  const [first] = values
+  if (Array.isArray(first)) {
+    if (target === undefined) throw new CliError(`must specify a target for JSON patch ${source}`)
+    for (const item of items) {
+      if (!isPatchTarget(item, target)) continue
+      rememberIdentity(item)
+      item.object = applyPatch('json', item.object, first) as ApiObject
+    }
+    return [...items]
+  }
+  if (target !== undefined && values.length > 1)
+    throw new CliError(
+      `Multiple Strategic-Merge Patches in one \`patches\` entry is not allowed to set \`patches.target\` field: ${source}`,
+    )
+  let result = [...items]
+  for (const value of values as ApiObject[]) {
+    // Who names a target may say anything of the kind.
+    const { apiVersion: _apiVersion, ...anyKind } = value
+    const patch = target === undefined ? value : anyKind
+    const chosen = new Set(target === undefined ? [namedBy(items, value)] : items.filter((item) => isPatchTarget(item, target)))
+    result = result.filter((item) => !chosen.has(item) || mergeInto(item, patch, forms, options))
   }
   return result
 }
 
-function applied(items: readonly Item[], patch: unknown, { target, options }: PatchEntry): Item[] {
-  const isOperations = Array.isArray(patch)
-  if (isOperations && target === undefined) throw new CliError('must specify a target for JSON patch')
-  const chosen =
-    target === undefined ? items.filter((item) => isNamedBy(item, patch as ApiObject)) : items.filter((item) => matches(item, target))
-  if (chosen.length === 0 && target === undefined) {
-    const { apiVersion = '', kind, metadata } = patch as ApiObject
-    throw new CliError(
-      `no resource matches strategic merge patch "${kind}.${apiVersion.split('/').toReversed().join('.')}/${metadata?.name}.${metadata?.namespace ?? '[noNs]'}": no matches for Id ${kind}.${apiVersion.split('/').toReversed().join('.')}/${metadata?.name}.${metadata?.namespace ?? '[noNs]'}; failed to find unique target for patch ${kind}.${apiVersion.split('/').toReversed().join('.')}/${metadata?.name}.${metadata?.namespace ?? '[noNs]'}`,
-    )
-  }
-  return items.flatMap((item) => {
-    if (!chosen.includes(item)) return [item]
-    const object = isOperations ? (applyPatch('json', item.object, patch) as ApiObject) : merged(item.object, patch as ApiObject)
-    if (object === undefined) return []
-    if (!options?.allowNameChange && item.object.metadata?.name !== undefined && object.metadata !== undefined)
-      object.metadata.name = item.object.metadata.name
-    if (!options?.allowKindChange && item.object.kind !== undefined) object.kind = item.object.kind
-    return [{ ...item, object, formerNames: [...item.formerNames, object.metadata?.name ?? ''] }]
-  })
+/** False: nothing of it is left. */
+function mergeInto(item: Item, patch: ApiObject, forms: MergeForms, { allowNameChange = false, allowKindChange = false } = {}): boolean {
+  const { name, namespace } = item.object.metadata ?? {}
+  const { kind } = item.object
+  if (allowNameChange || allowKindChange) rememberIdentity(item)
+  const merged = mergedByPatch(item.object, patch, forms(identityOf(item))) as ApiObject | undefined
+  if (merged === undefined) return false
+  const metadata = { ...merged.metadata }
+  if (!allowNameChange && name !== undefined) metadata.name = name
+  if (namespace === undefined) delete metadata.namespace
+  else metadata.namespace = namespace
+  item.object = { ...merged, metadata, ...(allowKindChange || kind === undefined ? {} : { kind }) }
+  return true
 }
 
-function merged(object: ApiObject, patch: ApiObject): ApiObject | undefined {
-  if ((patch as { $patch?: string }).$patch === 'delete') return undefined
-  const [group, version] = groupAndVersion(object.apiVersion ?? '')
-  const name = schemaNameOf({ group, version, kind: object.kind ?? '' })
-  const schema = name === undefined ? undefined : findSchema(name)
-  // Which object is meant says nothing about how it should be.
-  const { apiVersion: _apiVersion, kind: _kind, ...rest } = patch
-  const { name: _name, namespace: _namespace, ...metadata } = rest.metadata ?? {}
-  const body = { ...rest, ...(Object.keys(metadata).length > 0 ? { metadata } : {}) }
-  if (Object.keys(metadata).length === 0) delete (body as { metadata?: unknown }).metadata
-  return (schema === undefined ? applyPatch('merge', object, body) : applyPatch('strategic', object, body, schema)) as ApiObject
-}
-
-function isNamedBy({ object, formerNames }: Item, patch: ApiObject): boolean {
-  const namespace = patch.metadata?.namespace
-  return (
-    object.kind === patch.kind &&
-    object.apiVersion === patch.apiVersion &&
-    formerNames.includes(patch.metadata?.name ?? '') &&
-    (namespace === undefined || namespace === (object.metadata?.namespace ?? 'default'))
-  )
-}
-
-/** Names are regular expressions. */
-export function matches(
-  { object, formerNames }: Item,
-  { group, version, kind, name, namespace, labelSelector, annotationSelector }: Target,
-): boolean {
-  const [ownGroup, ownVersion] = groupAndVersion(object.apiVersion ?? '')
-  const fits = (pattern: string | undefined, values: readonly string[]) =>
-    pattern === undefined || pattern === '' || values.some((value) => new RegExp(`^(?:${pattern})$`).test(value))
-  return (
-    fits(group, [ownGroup]) &&
-    fits(version, [ownVersion]) &&
-    fits(kind, [object.kind ?? '']) &&
-    fits(name, [...formerNames, object.metadata?.name ?? '']) &&
-    fits(namespace, [object.metadata?.namespace ?? '']) &&
-    (!labelSelector || parseLabelSelector(labelSelector).matches(object.metadata?.labels ?? {})) &&
-    (!annotationSelector || parseLabelSelector(annotationSelector).matches(object.metadata?.annotations ?? {}))
-  )
+/** The one object that a patch without a target speaks of. */
+function namedBy(items: readonly Item[], patch: ApiObject): Item {
+  const meant = identityOf(itemOf(patch))
+  const found = items.filter((item) => everyIdentity(item).some((identity) => sameIdentity(identity, meant)))
+  const [only] = found
+  const text = identityText(meant)
+  const failure =
+    found.length === 0
+      ? `no matches for Id ${text}; failed to find unique target for patch ${text}`
+      : `multiple matches for Id ${text}; failed to find unique target for patch ${text}`
+  if (only === undefined || found.length > 1) throw new CliError(`no resource matches strategic merge patch "${text}": ${failure}`)
+  return only
 }

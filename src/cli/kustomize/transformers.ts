@@ -1,119 +1,167 @@
-/** Namespace, prefix, suffix, labels, annotations, images, replicas. */
-import type { ApiObject } from '#cli/call.ts'
-import { type Kustomization, placesAt } from './kustomization.ts'
-import type { Item } from './references.ts'
+/** Namespace, prefix, suffix, labels, annotations, replicas, images: each at the places that the configuration names. */
+import { yamlText } from '#api/codec/yaml.ts'
+import { CliError } from '#cli/cli-error.ts'
+import { type FieldSpec, placesOf } from './field-spec.ts'
+import {
+  everyIdentity,
+  gvkText,
+  type Item,
+  identityOf,
+  identityText,
+  isClusterWide,
+  isSelectedBy,
+  originalIdentity,
+  rememberIdentity,
+  sameIdentity,
+} from './item.ts'
+import type { ImageEntry } from './kustomization.ts'
 
-const clusterWide = new Set(
-  'Namespace Node PersistentVolume ClusterRole ClusterRoleBinding CustomResourceDefinition StorageClass PriorityClass IngressClass RuntimeClass CSIDriver CSINode MutatingWebhookConfiguration ValidatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding APIService VolumeAttachment PodSecurityPolicy CertificateSigningRequest FlowSchema PriorityLevelConfiguration'.split(
-    ' ',
-  ),
-)
-const unnamed = new Set(['CustomResourceDefinition', 'APIService', 'Namespace'])
+export type SubjectMode = 'defaultOnly' | 'allServiceAccounts' | 'none'
 
-export function transformed(kustomization: Kustomization, items: readonly Item[]): Item[] {
-  const {
-    namespace,
-    namePrefix = '',
-    nameSuffix = '',
-    commonLabels,
-    labels = [],
-    commonAnnotations,
-    images = [],
-    replicas = [],
-  } = kustomization
+export type NamespaceOptions = {
+  namespace: string
+  specs: readonly FieldSpec[]
+  unsetOnly?: boolean
+  setRoleBindingSubjects?: SubjectMode
+}
+
+export function setNamespace(items: readonly Item[], options: NamespaceOptions): void {
   for (const item of items) {
-    const { object } = item
+    if (item.isFromChart) continue
+    rememberIdentity(item)
+    setNamespaceOf(item, options)
+  }
+  const seen = new Set<string>()
+  for (const item of items) {
+    const text = identityText(identityOf(item))
+    if (seen.has(text)) throw new CliError(`namespace transformation produces ID conflict: ${text}`)
+    seen.add(text)
+  }
+}
+
+function setNamespaceOf(
+  item: Item,
+  { namespace, specs, unsetOnly = false, setRoleBindingSubjects = 'defaultOnly' }: NamespaceOptions,
+): void {
+  const { object } = item
+  const set = (holder: Record<string | number, unknown>, key: string | number) => {
+    if (!unsetOnly || !holder[key]) holder[key] = namespace
+  }
+  if (!isClusterWide(identityOf(item))) {
     object.metadata ??= {}
-    if (namespace !== undefined) setNamespace(item, namespace)
-    if ((namePrefix !== '' || nameSuffix !== '') && !unnamed.has(item.kind)) {
-      object.metadata.name = `${namePrefix}${object.metadata.name ?? ''}${nameSuffix}`
-      item.formerNames.push(object.metadata.name)
-    }
-    for (const { pairs, includeSelectors = false, includeTemplates = false } of labels)
-      addLabels(object, pairs, includeSelectors, includeSelectors || includeTemplates)
-    if (commonLabels !== undefined) addLabels(object, commonLabels, true, true)
-    if (commonAnnotations !== undefined) {
-      object.metadata.annotations = { ...object.metadata.annotations, ...commonAnnotations }
-      for (const template of templatesOf(object))
-        template.metadata = { ...template.metadata, annotations: { ...template.metadata?.annotations, ...commonAnnotations } }
-    }
-    for (const image of images) setImages(object, image)
-    for (const { name, count } of replicas) {
-      const spec = object['spec'] as { replicas?: number } | undefined
-      if (
-        item.formerNames.includes(name) &&
-        ['Deployment', 'ReplicaSet', 'StatefulSet', 'ReplicationController'].includes(item.kind) &&
-        spec !== undefined
-      )
-        spec.replicas = count
-    }
+    set(object.metadata as Record<string, unknown>, 'namespace')
   }
-  return [...items]
-}
-
-function setNamespace({ object, kind }: Item, namespace: string): void {
-  object.metadata ??= {}
-  if (kind === 'Namespace') object.metadata.name = namespace
-  else if (!clusterWide.has(kind)) object.metadata.namespace = namespace
-  if (kind !== 'RoleBinding' && kind !== 'ClusterRoleBinding') return
-  for (const subject of (object['subjects'] as { kind?: string; name?: string; namespace?: string }[] | undefined) ?? [])
-    if (subject.kind === 'ServiceAccount' && (subject.name === 'default' || kind === 'RoleBinding' || subject.namespace !== undefined))
-      subject.namespace = namespace
-}
-
-type Template = { metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> } }
-
-function templatesOf(object: ApiObject): Template[] {
-  return ['spec/template', 'spec/jobTemplate', 'spec/jobTemplate/spec/template']
-    .flatMap((path) => placesAt(object, path.split('/')))
-    .map(({ holder, key }) => (holder as Record<string, Template>)[key as string] as Template)
-    .filter((template) => typeof template === 'object')
-}
-
-function addLabels(object: ApiObject, pairs: Readonly<Record<string, string>>, intoSelectors: boolean, intoTemplates: boolean): void {
-  object.metadata = { ...object.metadata, labels: { ...object.metadata?.labels, ...pairs } }
-  if (intoTemplates)
-    for (const template of templatesOf(object))
-      template.metadata = { ...template.metadata, labels: { ...template.metadata?.labels, ...pairs } }
-  if (!intoSelectors) return
-  const spec = object['spec'] as { selector?: Record<string, unknown>; podSelector?: Record<string, unknown> } | undefined
-  const merge = (holder: Record<string, unknown>, key: string) => {
-    holder[key] = { ...(holder[key] as object | undefined), ...pairs }
+  const isBinding = object.kind === 'RoleBinding' || object.kind === 'ClusterRoleBinding'
+  if (isBinding && setRoleBindingSubjects !== 'none')
+    for (const subject of (object['subjects'] as Record<string, unknown>[] | undefined) ?? [])
+      if (setRoleBindingSubjects === 'defaultOnly' ? subject['name'] === 'default' : subject['kind'] === 'ServiceAccount')
+        set(subject, 'namespace')
+  for (const spec of specs) {
+    if (spec.path === 'metadata/namespace' || (spec.path === 'metadata/name' && object.apiVersion !== 'v1')) continue
+    if (isBinding && spec.path === 'subjects/namespace') continue
+    for (const { holder, key } of placesOf(object, spec, 'text')) set(holder, key)
   }
-  if (spec === undefined) return
-  if (object.kind === 'Service' || object.kind === 'ReplicationController') {
-    if (spec.selector !== undefined) merge(spec as Record<string, unknown>, 'selector')
-  } else if (['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'].includes(object.kind ?? '')) {
-    spec.selector ??= {}
-    merge(spec.selector, 'matchLabels')
-  } else if (['Job', 'PodDisruptionBudget'].includes(object.kind ?? '') && spec.selector?.['matchLabels'] !== undefined)
-    merge(spec.selector, 'matchLabels')
-  else if (object.kind === 'NetworkPolicy' && spec.podSelector?.['matchLabels'] !== undefined) merge(spec.podSelector, 'matchLabels')
 }
 
-/** Wherever something has containers. */
-function setImages(value: unknown, image: { name: string; newName?: string; newTag?: string; digest?: string }): void {
-  if (Array.isArray(value)) for (const item of value) setImages(item, image)
-  else if (typeof value === 'object' && value !== null) {
-    for (const [key, inside] of Object.entries(value)) {
-      if ((key === 'containers' || key === 'initContainers' || key === 'ephemeralContainers') && Array.isArray(inside)) {
-        for (const container of inside as { image?: string }[])
-          if (container.image !== undefined) container.image = changedImage(container.image, image)
-      } else setImages(inside, image)
+const unnamed = [{ kind: 'CustomResourceDefinition' }, { group: 'apiregistration.k8s.io', kind: 'APIService' }, { kind: 'Namespace' }]
+
+export function addAffix(items: readonly Item[], where: 'prefix' | 'suffix', affix: string, specs: readonly FieldSpec[]): void {
+  for (const item of items) {
+    const original = originalIdentity(item)
+    if (unnamed.some((kind) => isSelectedBy(original, kind))) continue
+    for (const spec of specs) {
+      if (!isSelectedBy(original, spec)) continue
+      if (spec.path === 'metadata/name' && affix !== '') {
+        item[where === 'prefix' ? 'prefixes' : 'suffixes'].push(affix)
+        rememberIdentity(item)
+      }
+      for (const { holder, key } of placesOf(item.object, spec, 'text'))
+        holder[key] = where === 'prefix' ? `${affix}${String(holder[key])}` : `${String(holder[key])}${affix}`
     }
   }
 }
 
-function changedImage(
-  text: string,
-  { name, newName, newTag, digest }: { name: string; newName?: string; newTag?: string; digest?: string },
-): string {
+export function addEntries(items: readonly Item[], entries: Readonly<Record<string, string>>, specs: readonly FieldSpec[]): void {
+  if (Object.keys(entries).length === 0) return
+  for (const item of items)
+    for (const spec of specs)
+      for (const { holder, key } of placesOf(item.object, spec, 'map')) {
+        if (Array.isArray(holder[key])) throw wrongKind(item, spec, holder[key])
+        holder[key] = { ...(holder[key] as object), ...entries }
+      }
+}
+
+const wrongKind = (item: Item, { path }: FieldSpec, value: unknown): CliError =>
+  new CliError(
+    `considering field '${path}' of object ${identityText(identityOf(item))}: wrong node kind: expected MappingNode but got SequenceNode: node contents:\n${yamlText(value)}`,
+  )
+
+export function setReplicas(items: readonly Item[], { name, count }: { name: string; count: number }, specs: readonly FieldSpec[]): void {
+  let isFound = false
+  for (const spec of specs) {
+    for (const item of items) {
+      if (!everyIdentity(item).some((identity) => identity.name === name && isSelectedBy(identity, spec))) continue
+      isFound = true
+      for (const { holder, key } of placesOf(item.object, spec, 'text')) holder[key] = count
+    }
+  }
+  if (!isFound)
+    throw new CliError(
+      `resource with name ${name} does not match a config with the following GVK [${specs.map((spec) => gvkText(spec)).join(' ')}]`,
+    )
+}
+
+export function setImages(items: readonly Item[], image: ImageEntry, specs: readonly FieldSpec[]): void {
+  for (const { object } of items) {
+    if (object.kind !== 'CustomResourceDefinition') setContainerImages(object, image)
+    for (const spec of specs)
+      for (const { holder, key } of placesOf(object, spec))
+        if (typeof holder[key] === 'string') holder[key] = changedImage(holder[key], image)
+  }
+}
+
+/** Wherever something has containers: kinds of others, too. */
+function setContainerImages(value: unknown, image: ImageEntry): void {
+  if (Array.isArray(value)) for (const item of value) setContainerImages(item, image)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return
+  for (const [key, inside] of Object.entries(value)) {
+    setContainerImages(inside, image)
+    if ((key !== 'containers' && key !== 'initContainers') || !Array.isArray(inside)) continue
+    for (const container of inside as ({ image?: unknown } | null)[])
+      if (typeof container?.image === 'string') container.image = changedImage(container.image, image)
+  }
+}
+
+function changedImage(text: string, { name, newName, newTag, digest, tagSuffix }: ImageEntry): string {
   const at = text.indexOf('@')
   const bare = at < 0 ? text : text.slice(0, at)
   const colon = bare.lastIndexOf(':')
   const hasTag = colon > bare.lastIndexOf('/')
   const base = hasTag ? bare.slice(0, colon) : bare
-  if (base !== name) return text
-  const suffix = digest ? `@${digest}` : newTag ? `:${newTag}` : `${hasTag ? bare.slice(colon) : ''}${at < 0 ? '' : text.slice(at)}`
-  return `${newName ?? base}${suffix}`
+  if (!new RegExp(`^${name}(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$`).test(text)) return text
+  const [ownTag, ownDigest] = [hasTag ? bare.slice(colon + 1) : '', at < 0 ? '' : text.slice(at + 1)]
+  const [tag, hash] =
+    newTag && digest
+      ? [newTag, digest]
+      : newTag
+        ? [newTag, '']
+        : digest
+          ? ['', digest]
+          : tagSuffix
+            ? [`${ownTag}${tagSuffix}`, '']
+            : [ownTag, ownDigest]
+  return `${newName || base}${tag === '' ? '' : `:${tag}`}${hash === '' ? '' : `@${hash}`}`
+}
+
+/** Two objects of one name are a mistake. */
+export function checkUnique(items: readonly Item[], way = ''): void {
+  const seen = new Map<string, Item>()
+  for (const item of items) {
+    const identity = identityOf(item)
+    const key = `${identity.kind}|${identity.name}|${identity.group}|${identity.version}`
+    const other = seen.get(`${key}|${identity.namespace || 'default'}`)
+    if (other !== undefined && sameIdentity(identityOf(other), identity))
+      throw new CliError(`${way}may not add resource with an already registered id: ${identityText(identity)}`)
+    seen.set(`${key}|${identity.namespace || 'default'}`, item)
+  }
 }

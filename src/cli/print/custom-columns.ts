@@ -27,7 +27,8 @@ function columnsOf(spec: string): CustomColumn[] {
   return spec.split(',').map((part) => {
     const colon = part.indexOf(':')
     if (colon < 0) throw new CliError(`unexpected custom-columns spec: ${part}, expected <header>:<json-path-expr>`)
-    return { header: part.slice(0, colon), path: pathOf(part.slice(colon + 1)) }
+    const path = part.slice(colon + 1)
+    return { header: part.slice(0, colon), path: path === '' ? () => [] : pathOf(path) }
   })
 }
 

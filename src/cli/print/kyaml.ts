@@ -1,9 +1,8 @@
 /** KYAML: YAML in flow style with quoted strings, so that nothing hangs on indentation or on how a word is read. */
-import type { ApiObject } from '#cli/call.ts'
-import { sortedKeys } from '#cli/template/go-values.ts'
 
-export function kyamlText(object: ApiObject): string {
-  return `---\n${valueText(sortedKeys(object), 0)}\n`
+/** With the fields in the order they have. */
+export function kyamlText(object: unknown): string {
+  return `---\n${valueText(object, 0)}\n`
 }
 
 function valueText(value: unknown, depth: number): string {

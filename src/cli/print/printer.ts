@@ -54,22 +54,28 @@ export async function printerFor(call: Call, options: PrinterOptions = {}): Prom
   const template = flags.has('template') ? flags.text('template') : ''
   const formats = options.formats ?? commonFormats
   const equals = output.indexOf('=')
-  const format = output === '' && template !== '' ? 'go-template' : equals < 0 ? output : output.slice(0, equals)
+  const given = equals < 0 ? output : output.slice(0, equals)
+  // These are found however they are written.
+  const format =
+    output === '' && template !== ''
+      ? 'go-template'
+      : ['json', 'yaml', 'kyaml', 'name'].includes(given.toLowerCase())
+        ? given.toLowerCase()
+        : given
   const argument = equals < 0 ? template : output.slice(equals + 1)
-  if (format === '') return undefined
-  if (!formats.includes(format)) throw unknownFormat(output, formats)
+  if (output === '' && format === '') return undefined
+  if (!formats.includes(format) || (equals >= 0 && !takesArgument(format))) throw unknownFormat(output, formats)
   const keepsManagedFields = flags.has('show-managed-fields') && flags.isOn('show-managed-fields')
   const shown = (object: ApiObject) => (keepsManagedFields ? object : withoutManagedFields(object))
   const allowsMissing = !flags.has('allow-missing-template-keys') || flags.isOn('allow-missing-template-keys')
   switch (format) {
     case 'json':
-      if (equals >= 0) throw unknownFormat(output, formats)
       return (object) => `${jsonText(sortedUnlessTyped(shown(object)), jsonIndent)}\n`
     case 'yaml':
       return documents((object) => yamlText(shown(object)))
     case 'kyaml': {
       const { kyamlText } = await import('./kyaml.ts')
-      return (object) => kyamlText(shown(object))
+      return (object) => kyamlText(sortedUnlessTyped(shown(object)))
     }
     case 'name':
       return namePrinter(options)
@@ -88,6 +94,7 @@ export async function printerFor(call: Call, options: PrinterOptions = {}): Prom
       const { jsonPathPrinter } = await import('./template-printers.ts')
       return jsonPathPrinter(format === 'jsonpath-file' ? await fileText(argument) : argument, {
         asJson: format === 'jsonpath-as-json',
+        allowsMissing,
       })
     }
     default: {
@@ -109,6 +116,8 @@ export async function printerFor(call: Call, options: PrinterOptions = {}): Prom
 
 export const isTemplateFormat = (output: string): boolean =>
   templateFormats.some((format) => output === format || output.startsWith(`${format}=`))
+
+const takesArgument = (format: string): boolean => format.startsWith('custom-columns') || isTemplateFormat(format)
 
 function unknownFormat(output: string, formats: readonly string[]): CliError {
   return new CliError(
@@ -132,13 +141,15 @@ const sortedUnlessTyped = (object: ApiObject): unknown => (typed.has(object) ? o
 
 function withoutManagedFields(object: ApiObject): ApiObject {
   const items = object['items'] as ApiObject[] | undefined
-  if (Array.isArray(items))
-    return items.some((item) => item?.metadata?.managedFields !== undefined)
-      ? { ...object, items: items.map(withoutManagedFields) }
-      : object
+  if (Array.isArray(items)) {
+    if (!items.some((item) => item?.metadata?.managedFields !== undefined)) return object
+    const list = { ...object, items: items.map(withoutManagedFields) }
+    return typed.has(object) ? keepOrder(list) : list
+  }
   if (object.metadata?.managedFields === undefined) return object
   const { managedFields: _managedFields, ...metadata } = object.metadata
-  return { ...object, metadata }
+  const shown = { ...object, metadata }
+  return typed.has(object) ? keepOrder(shown) : shown
 }
 
 /** `pod/web`, or with what was done: `pod/web created`. */
@@ -155,8 +166,8 @@ export function namePrinter({ operation = '', suffix = '' }: { operation?: strin
 }
 
 /** For commands that change something: what was done, or the object as `-o` wants it. */
-export async function resultPrinter(call: Call, operation: string, suffix = ''): Promise<Printer> {
+export async function resultPrinter(call: Call, operation: string, suffix = '', formats = commonFormats): Promise<Printer> {
   const output = call.flags.text('output')
-  if (output === 'name') return namePrinter()
-  return (await printerFor(call)) ?? namePrinter({ operation, suffix })
+  if (output === 'name' && formats.includes('name')) return namePrinter()
+  return (await printerFor(call, { formats })) ?? namePrinter({ operation, suffix })
 }

@@ -4,6 +4,7 @@ import { customColumns } from '#cli/print/custom-columns.ts'
 import { kyamlText } from '#cli/print/kyaml.ts'
 import { sortedBy } from '#cli/print/sort-objects.ts'
 import { descriptionColumns, TabWriter } from '#cli/print/tab-writer.ts'
+import { isTable } from '#cli/print/table.ts'
 import { JsonPathTemplate } from '#cli/template/json-path-template.ts'
 
 test('columns are as wide as their widest cell, and a column ends where a line lacks it', () => {
@@ -36,7 +37,10 @@ test('JSONPath templates print text, values and ranges', () => {
   ] as const)
     assert.equal(new JsonPathTemplate(template).render(list), output)
   assert.throws(() => new JsonPathTemplate('{.a'), /unclosed action/)
-  assert.throws(() => new JsonPathTemplate('{range .a}'), /unterminated range/)
+  assert.equal(new JsonPathTemplate('{range .items[*]}{.name}').render(list), 'ab')
+  assert.deepEqual(new JsonPathTemplate('{range .items[*]}{.name}{end}').values(list), [['a'], ['b']])
+  assert.equal(new JsonPathTemplate('{"\\u00e9\\t"}').render(list), 'é\t')
+  assert.throws(() => new JsonPathTemplate('{"\\q"}'), /unquote string "\\q" error invalid syntax/)
 })
 
 test('custom columns show <none> for what is not there', () => {
@@ -59,9 +63,26 @@ test('objects are sorted by numbers, times, quantities and texts, those without 
   assert.throws(() => sortedBy([{}], '.v', (each) => each), /couldn't find any field with path "\{\.v\}"/)
 })
 
+test('of few objects those without a value stand in the opposite order, as where Go inserts one by one', () => {
+  const objects = [{ name: 'a' }, { name: 'b', n: 2 }, { name: 'c' }, { name: 'd', n: 1 }]
+  assert.equal(
+    sortedBy(objects, '.n', (each) => each)
+      .map(({ name }) => name)
+      .join(''),
+    'cadb',
+  )
+})
+
 test('KYAML quotes every text and hugs brackets of lists of objects', () => {
   assert.equal(
     kyamlText({ kind: 'Pod', items: [{ a: 'x\ny\n' }], list: ['b', 1], none: {} }),
-    '---\n{\n  items: [{\n    a: "\\\n       x\\n\\\n       y\\n\\\n      ",\n  }],\n  kind: "Pod",\n  list: [\n    "b",\n    1,\n  ],\n  none: {},\n}\n',
+    '---\n{\n  kind: "Pod",\n  items: [{\n    a: "\\\n       x\\n\\\n       y\\n\\\n      ",\n  }],\n  list: [\n    "b",\n    1,\n  ],\n  none: {},\n}\n',
   )
+})
+
+test('a table without rows may have null in their place', () => {
+  const table: unknown = { kind: 'Table', columnDefinitions: [], rows: null }
+  assert.ok(isTable(table))
+  assert.deepEqual(table.rows, [])
+  assert.equal(isTable({ kind: 'Pod' }), false)
 })

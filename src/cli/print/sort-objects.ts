@@ -5,6 +5,7 @@ import { CliError } from '#cli/cli-error.ts'
 import { relaxedPath } from '#cli/template/json-path-template.ts'
 
 export class NoSuchField extends CliError {}
+export class NoPath extends CliError {}
 
 /** The same items in order, those that have no value first. */
 export function sortedBy<T>(items: readonly T[], field: string, objectOf: (item: T) => unknown): T[] {
@@ -12,14 +13,35 @@ export function sortedBy<T>(items: readonly T[], field: string, objectOf: (item:
   const keyed = items.map((item) => ({ item, key: valueAt(path, objectOf(item)) }))
   if (keyed.length > 0 && keyed.every(({ key }) => key === undefined))
     throw new NoSuchField(`couldn't find any field with path ${JSON.stringify(relaxedPath(field))} in the list of objects`)
-  return keyed.sort((one, other) => compare(one.key, other.key)).map(({ item }) => item)
+  const unsortable = keyed.length < 2 ? undefined : keyed.find(({ key }) => typeof key === 'object')?.key
+  if (unsortable !== undefined)
+    throw new CliError(
+      `field ${relaxedPath(field)} cannot be sorted by: unsortable type: ${Array.isArray(unsortable) ? '[]interface {}' : 'map[string]interface {}'}`,
+    )
+  if (keyed.length <= insertedAtMost) insertOneByOne(keyed, (one, other) => one.key === undefined || compare(one.key, other.key) < 0)
+  else keyed.sort((one, other) => compare(one.key, other.key))
+  return keyed.map(({ item }) => item)
+}
+
+/** Up to so many Go sorts by insertion, which shows where what has no value counts as less than anything. */
+const insertedAtMost = 12
+
+function insertOneByOne<T>(items: T[], isLess: (one: T, other: T) => boolean): void {
+  for (let end = 1; end < items.length; end++) {
+    for (let at = end; at > 0; at--) {
+      const [before, here] = [items[at - 1] as T, items[at] as T]
+      if (!isLess(here, before)) break
+      items[at - 1] = here
+      items[at] = before
+    }
+  }
 }
 
 function pathOf(field: string): JsonPath {
   try {
     return parseJsonPath(relaxedPath(field).slice(1, -1))
   } catch (error) {
-    throw new CliError((error as Error).message)
+    throw new NoPath((error as Error).message)
   }
 }
 

@@ -16,7 +16,13 @@ export type TableOptions = {
   labelColumns: readonly string[]
 }
 
-export const isTable = (object: unknown): object is Table => (object as { kind?: string }).kind === 'Table'
+/** Servers written in Go send `null` for no rows: it is put right on the way. */
+export function isTable(object: unknown): object is Table {
+  const table = object as { kind?: string; rows?: Row[] | null }
+  if (table.kind !== 'Table') return false
+  table.rows ??= []
+  return true
+}
 
 /** Headings once for as long as the columns stay the same. */
 export class TablePrinter {

@@ -7,11 +7,15 @@ import { goSyntax, sortedKeys } from '#cli/template/go-values.ts'
 import { JsonPathTemplate } from '#cli/template/json-path-template.ts'
 import type { Printer } from './printer.ts'
 
-export function jsonPathPrinter(text: string, { asJson }: { asJson: boolean }): Printer {
+export function jsonPathPrinter(text: string, { asJson, allowsMissing }: { asJson: boolean; allowsMissing: boolean }): Printer {
   const template = parsed()
   return (object) => {
     try {
-      if (asJson) return `${jsonText(template.values(sortedKeys(object)).flat(), 4)}\n`
+      if (asJson)
+        return template
+          .values(sortedKeys(object))
+          .map((found) => `${jsonText(found, 4)}\n`)
+          .join('')
       return template.render(object)
     } catch (error) {
       if (!(error instanceof JsonPathError)) throw error
@@ -24,7 +28,7 @@ export function jsonPathPrinter(text: string, { asJson }: { asJson: boolean }): 
 
   function parsed(): JsonPathTemplate {
     try {
-      return new JsonPathTemplate(text)
+      return new JsonPathTemplate(text, { isStrict: !allowsMissing })
     } catch (error) {
       throw new CliError(`error parsing jsonpath ${text}, ${(error as Error).message}`)
     }

@@ -6,6 +6,7 @@ import type { ResourceType } from '#cli/session/served-resources.ts'
 import { fetchInfo, type Info } from './info.ts'
 import { hasManifests, readManifests } from './read-manifests.ts'
 import { type SelectOptions, selectFlags, selectResources } from './select-resources.ts'
+import { selectorTest } from './selector-test.ts'
 
 export type FindOptions = Partial<SelectOptions> & {
   /** Objects of manifests are fetched as well. */
@@ -27,8 +28,13 @@ export async function findInfos(call: Call, options: FindOptions = {}): Promise<
   return { infos, errors }
 }
 
-async function fromManifests(call: Call, { latest = true }: FindOptions, onError: (error: unknown) => void): Promise<Info[]> {
+async function fromManifests(
+  call: Call,
+  { latest = true, selector = selectFlags(call).selector ?? '' }: FindOptions,
+  onError: (error: unknown) => void,
+): Promise<Info[]> {
   const infos: Info[] = []
+  const isWanted = selectorTest(selector)
   for (const read of await readManifests(call)) {
     if ('error' in read) {
       onError(read.error)
@@ -36,7 +42,7 @@ async function fromManifests(call: Call, { latest = true }: FindOptions, onError
     }
     try {
       if (latest) read.info.object = await fetchInfo(await call.session.rest, read.info)
-      infos.push(read.info)
+      if (isWanted(read.info.object)) infos.push(read.info)
     } catch (error) {
       onError(error)
     }
@@ -82,7 +88,12 @@ export function infoOfObject(type: ResourceType, object: ApiObject): Info {
 }
 
 /** Says which list was refused. */
-export function listError(error: unknown, type: ResourceType, selector: string, fieldSelector: string): unknown {
+export function listError(
+  error: unknown,
+  type: Pick<ResourceType, 'group' | 'version' | 'plural'>,
+  selector: string,
+  fieldSelector: string,
+): unknown {
   if (!(error instanceof ApiError) || (error.status.reason !== 'BadRequest' && !error.isNotFound)) return error
   const resource = `${type.group}/${type.version}, Resource=${type.plural}`
   const what =

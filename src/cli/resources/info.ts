@@ -1,4 +1,5 @@
 import type { ApiObject } from '#cli/call.ts'
+import { CliError } from '#cli/cli-error.ts'
 import { resourcePath, singularText } from '#cli/session/resource-types.ts'
 import type { Rest } from '#cli/session/rest.ts'
 import type { ResourceType } from '#cli/session/served-resources.ts'
@@ -14,10 +15,17 @@ export type Info = {
   source: string
 }
 
-export const infoPath = ({ type, namespace, name }: Info, subresource = ''): string => resourcePath(type, namespace, name, subresource)
+export function infoPath(
+  { type, namespace, name }: Pick<Info, 'namespace' | 'name'> & { type: Pick<ResourceType, 'group' | 'version' | 'plural'> },
+  subresource = '',
+): string {
+  // Without a name the path would be that of all of them: what is deleted there is gone.
+  if (name === '') throw new CliError('resource name may not be empty')
+  return resourcePath(type, namespace, name, subresource)
+}
 
 /** The live object. */
-export const fetchInfo = (rest: Rest, info: Info, subresource = ''): Promise<ApiObject> =>
+export const fetchInfo = async (rest: Rest, info: Info, subresource = ''): Promise<ApiObject> =>
   rest.json<ApiObject>({ path: infoPath(info, subresource) })
 
 /** `deployment.apps/web`: what a command says of it. */

@@ -1,13 +1,18 @@
 /** Objects from files, directories, URLs, the standard input and kustomizations. */
+
 import { join } from 'node:path'
-import { DecodeError } from '#api/codec/decode-error.ts'
-import { readYaml } from '#api/codec/yaml.ts'
+import { sorted } from '#api/structural/sorted-json.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
-import { CliError } from '#cli/cli-error.ts'
-import { fileErrorText } from '#cli/session/resolve-context.ts'
+import { CliError, ConnectionError, throwAll } from '#cli/cli-error.ts'
+import { fileErrorText } from '#cli/session/file-error-text.ts'
+import { sortedKeys } from '#cli/template/go-values.ts'
 import type { Info } from './info.ts'
+import { manifestDocuments } from './manifest-documents.ts'
 
 export type ReadManifest = { info: Info } | { error: unknown }
+
+/** Items of lists are spoken of without the file. */
+type ReadObject = { object: ApiObject; isItem: boolean }
 
 type Source = { name: string; text: string } | { error: unknown }
 
@@ -29,18 +34,29 @@ function checkFlags({ flags }: Call): void {
   if (flags.isOn('recursive')) throw new CliError("the -k flag can't be used with -f or -R")
 }
 
+/** Throws where one is not there: nothing of the others is done then. */
+export async function checkPaths({ flags, host: { files } }: Call): Promise<void> {
+  const errors: unknown[] = []
+  for (const path of flags.list('filename')) {
+    if (path === '-' || path === '' || /^https?:\/\//.test(path) || /[*?[]/.test(path)) continue
+    if ((await files.statTarget(path)) === undefined) errors.push(new CliError(`the path ${JSON.stringify(path)} does not exist`))
+  }
+  throwAll(errors)
+}
+
 /** In the order they were given; what cannot be used is an error among the others. */
 export async function readManifests(
   call: Call,
   { isLocal = false, needsNamespace = true }: { isLocal?: boolean; needsNamespace?: boolean } = {},
 ): Promise<ReadManifest[]> {
   checkFlags(call)
+  await checkPaths(call)
   const read: ReadManifest[] = []
   for (const source of await sourcesOf(call)) {
     if ('error' in source) read.push(source)
     else
       for (const object of objectsIn(source, validates(call)))
-        read.push('error' in object ? object : await infoOf(call, object.object, source.name, isLocal, needsNamespace))
+        read.push('error' in object ? object : await infoOf(call, object, source.name, isLocal, needsNamespace))
   }
   return read
 }
@@ -61,6 +77,8 @@ async function sourcesOf(call: Call): Promise<Source[]> {
     return [{ name: kustomization, text: await buildKustomization(host, kustomization) }]
   }
   const sources: Source[] = []
+  if (flags.list('filename').filter((path) => path === '-').length > 1)
+    throw new CliError('standard input cannot be used for multiple arguments')
   for (const path of flags.list('filename')) {
     if (path === '-') sources.push({ name: 'STDIN', text: Buffer.from(await host.terminal.readAll()).toString() })
     else if (/^https?:\/\//.test(path)) sources.push(await fromUrl(call, path))
@@ -72,7 +90,9 @@ async function sourcesOf(call: Call): Promise<Source[]> {
 async function fromUrl({ host }: Call, url: string): Promise<Source> {
   using http = host.http({})
   for (let at = url, hops = 0; hops < 10; hops++) {
-    const answer = await http.request({ url: at })
+    const answer = await http.request({ url: at }).catch((error: unknown) => {
+      throw new ConnectionError(new URL(at).host, error)
+    })
     const { location } = answer.headers
     if (answer.status >= 300 && answer.status < 400 && location !== undefined) at = new URL(location, at).href
     else if (answer.status === 200) return { name: url, text: await answer.text(64 << 20) }
@@ -129,27 +149,18 @@ async function filesBelow(files: Call['host']['files'], directory: string, isRec
   return found
 }
 
-/** Documents are separated by lines that begin with three dashes. */
-function objectsIn({ name, text }: { name: string; text: string }, validates = false): ({ object: ApiObject } | { error: unknown })[] {
-  const documents = /^\s*\{/.test(text) ? [text] : text.split(/^---[^\n]*(?:\n|$)/m)
-  const objects: ({ object: ApiObject } | { error: unknown })[] = []
-  for (const document of documents) {
-    if (document.trim() === '') continue
-    try {
-      const { value } = readYaml(Buffer.from(document))
-      if (value !== null) objects.push(...flattened(value as ApiObject, name, validates))
-    } catch (error) {
-      if (!(error instanceof DecodeError)) throw error
-      const problem = error.message.startsWith('yaml:') ? `error converting YAML to JSON: ${error.message}` : error.message
-      return [...objects, { error: new CliError(`error parsing ${name}: ${problem}`) }]
-    }
-  }
-  return objects
+function objectsIn({ name, text }: { name: string; text: string }, validates = false): (ReadObject | { error: unknown })[] {
+  return manifestDocuments(text).flatMap((document) =>
+    'problem' in document
+      ? [{ error: new CliError(`error parsing ${name}: ${document.problem}`) }]
+      : // In the order in which kubectl sends fields, and the server complains of them.
+        flattened(sortedKeys(document.value) as ApiObject, name, validates),
+  )
 }
 
-function flattened(value: ApiObject, source: string, validates: boolean): ({ object: ApiObject } | { error: unknown })[] {
-  if (validates && (!value.kind || !value.apiVersion)) {
-    const problems = [...(value.apiVersion ? [] : ['apiVersion not set']), ...(value.kind ? [] : ['kind not set'])]
+function flattened(value: ApiObject, source: string, validates: boolean, isItem = false): (ReadObject | { error: unknown })[] {
+  const problems = validates ? problemsOf(value) : []
+  if (problems.length > 0) {
     const text = problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`
     return [
       {
@@ -159,6 +170,14 @@ function flattened(value: ApiObject, source: string, validates: boolean): ({ obj
       },
     ]
   }
+  if (typeof value !== 'object' || Array.isArray(value))
+    return [
+      {
+        error: new CliError(
+          `unable to decode ${JSON.stringify(source)}: json: cannot unmarshal ${goKind(value)} into Go value of type unstructured.detector`,
+        ),
+      },
+    ]
   if (!value.kind)
     return [
       { error: new CliError(`unable to decode ${JSON.stringify(source)}: Object 'Kind' is missing in '${JSON.stringify(sorted(value))}'`) },
@@ -171,36 +190,67 @@ function flattened(value: ApiObject, source: string, validates: boolean): ({ obj
         ),
       },
     ]
-  if (Array.isArray(value['items']) && value.kind.endsWith('List'))
-    return (value['items'] as ApiObject[]).flatMap((item) => flattened(item, source, validates))
-  return [{ object: value }]
+  if (!Array.isArray(value['items']) || !value.kind.endsWith('List')) return [{ object: value, isItem }]
+  // Items of a list of one kind need not say which.
+  const ofList = value.kind === 'List' ? {} : { apiVersion: value.apiVersion, kind: value.kind.slice(0, -'List'.length) }
+  return (value['items'] as ApiObject[]).flatMap((item) => flattened({ ...ofList, ...item }, source, validates, true))
+}
+
+/** What is wrong with it at first sight. */
+function problemsOf(value: ApiObject): string[] {
+  if (typeof value !== 'object' || Array.isArray(value)) return ['invalid object to validate']
+  const problems = (['apiVersion', 'kind'] as const).flatMap((field) =>
+    value[field] === undefined || value[field] === null || value[field] === ''
+      ? [`${field} not set`]
+      : typeof value[field] !== 'string'
+        ? [`${field} isn't string type`]
+        : [],
+  )
+  const isPlainList = value.apiVersion === 'v1' && value.kind === 'List'
+  return problems.length === 0 && isPlainList && !Array.isArray(value['items']) ? ['invalid object to validate'] : problems
 }
 
 const validates = ({ flags }: Call): boolean => flags.has('validate') && !['ignore', 'false'].includes(flags.text('validate').toLowerCase())
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, each]) => [key, sorted(each)]),
-  )
-}
-
-async function infoOf(call: Call, object: ApiObject, source: string, isLocal: boolean, needsNamespace: boolean): Promise<ReadManifest> {
+async function infoOf(
+  call: Call,
+  { object, isItem }: ReadObject,
+  source: string,
+  isLocal: boolean,
+  needsNamespace: boolean,
+): Promise<ReadManifest> {
   const { apiVersion = '', kind = '' } = object
+  const type = isLocal ? undefined : await (await call.session.types).ofKind(apiVersion, kind)
+  const unknown = `no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}`
+  if (type === undefined && !isLocal && isItem) return { error: new CliError(`unable to recognize ${unknown}`) }
   object.metadata ??= {}
   const { metadata } = object
-  const type = isLocal ? undefined : await (await call.session.types).ofKind(apiVersion, kind)
+  if (Array.isArray(metadata) || typeof metadata !== 'object')
+    return {
+      error: new CliError(
+        `unable to decode ${JSON.stringify(source)}: json: cannot unmarshal ${goKind(metadata)} into Go struct field metadataOnlyObject.metadata of type v1.ObjectMeta`,
+      ),
+    }
+  for (const field of ['name', 'namespace', 'generateName'] as const)
+    if (metadata[field] !== undefined && metadata[field] !== null && typeof metadata[field] !== 'string')
+      return {
+        error: new CliError(
+          `unable to decode ${JSON.stringify(source)}: json: cannot unmarshal ${goKind(metadata[field])} into Go struct field ObjectMeta.metadata.${field} of type string`,
+        ),
+      }
+  for (const field of ['labels', 'annotations'] as const) {
+    const wrong = Object.values(metadata[field] ?? {}).find((value) => typeof value !== 'string')
+    if (wrong !== undefined && wrong !== null)
+      return {
+        error: new CliError(
+          `unable to decode ${JSON.stringify(source)}: json: cannot unmarshal ${goKind(wrong)} into Go struct field ObjectMeta.metadata.${field} of type string`,
+        ),
+      }
+  }
   const { namespace, isNamespaceGiven } = isLocal ? await localNamespace(call) : await call.session.context
   if (type === undefined && !isLocal) {
     const place = `name: ${JSON.stringify(metadata.name ?? '')} namespace: ${JSON.stringify(metadata.namespace ?? '')} from ${JSON.stringify(source)}`
-    return {
-      error: new CliError(
-        `resource mapping not found for ${place}: no matches for kind ${JSON.stringify(kind)} in version ${JSON.stringify(apiVersion)}\nensure CRDs are installed first`,
-      ),
-    }
+    return { error: new CliError(`resource mapping not found for ${place}: ${unknown}\nensure CRDs are installed first`) }
   }
   const found = type ?? guessedType(apiVersion, kind)
   if (found.isNamespaced && needsNamespace) {
@@ -239,3 +289,15 @@ function guessedType(apiVersion: string, kind: string): Info['type'] {
     isPreferred: true,
   }
 }
+
+/** What JSON's values are called in Go's messages. */
+const goKind = (value: unknown): string =>
+  typeof value === 'string'
+    ? 'string'
+    : typeof value === 'boolean'
+      ? 'bool'
+      : typeof value === 'number'
+        ? 'number'
+        : Array.isArray(value)
+          ? 'array'
+          : 'object'

@@ -2,7 +2,7 @@
 import type { Call } from '#cli/call.ts'
 import { CliError, NoResourceError } from '#cli/cli-error.ts'
 import type { ResourceType } from '#cli/session/served-resources.ts'
-import { hasManifests } from './read-manifests.ts'
+import { checkPaths, hasManifests } from './read-manifests.ts'
 
 /** Objects by name, or whole collections. */
 export type Selection =
@@ -15,7 +15,9 @@ export type SelectOptions = {
   typeAloneIsEnough?: boolean
   selector?: string
   fieldSelector?: string
+  /** With a type alone all of them are meant; beside names it has no effect, unless `allExcludesNames`. */
   all?: boolean
+  allExcludesNames?: boolean
   allNamespaces?: boolean
   /** For an empty command line. */
   onNothing?: () => CliError
@@ -44,51 +46,68 @@ export function selectFlags({ flags }: Call): Pick<SelectOptions, 'selector' | '
 }
 
 export async function selectResources(call: Call, options: SelectOptions): Promise<Selection> {
-  const { args, selector = '', fieldSelector = '', all = false, allNamespaces = false, typeAloneIsEnough = false } = options
+  const { all = false, allNamespaces = false, typeAloneIsEnough = false, allExcludesNames = false } = options
+  const [selector, fieldSelector] = [options.selector?.trim() ?? '', options.fieldSelector?.trim() ?? '']
+  if (all && allExcludesNames && (selector !== '' || fieldSelector !== ''))
+    throw new CliError("setting 'all' parameter but found a non empty selector. ")
+  const args = eachWithEach(options.args)
+  const pairs = args.some((arg) => arg.includes('/')) ? pairsOf(args) : []
+  const [first = '', ...names] = pairs.length > 0 ? [] : args
+  if (hasManifests(call)) await checkPaths(call)
   if (hasManifests(call) && args.length > 0)
-    throw new CliError('when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well')
-  const hasSelector = selector !== '' || fieldSelector !== ''
+    throw new CliError(
+      pairs.length > 0
+        ? 'resource/name arguments cannot be provided when a path is specified'
+        : 'when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well',
+    )
+  const isTypeAlone = pairs.length === 0 && args.length === 1
+  const selectsMany = selector !== '' || fieldSelector !== '' || (all && allExcludesNames) || ((all || typeAloneIsEnough) && isTypeAlone)
+  if (selectsMany) {
+    if (names.length > 0) throw new CliError('name cannot be provided when a selector is specified')
+    if (pairs.length > 0) throw new CliError('selectors and the all flag cannot be used when passing resource/name arguments')
+    if (args.length === 0) throw new CliError('at least one resource must be specified to use a selector')
+    const found = await typesOf(call, first)
+    return { by: 'lists', types: found, isSingleType: found.length === 1 && !first.includes(',') }
+  }
+  if (args.length === 0) throw (options.onNothing ?? missingResources)()
   const types = await call.session.types
-  if (args.length === 0)
-    throw hasSelector || all
-      ? new CliError('at least one resource must be specified to use a selector')
-      : (options.onNothing ?? missingResources)()
-
-  if (args.some((arg) => arg.includes('/'))) {
-    if (!args.every((arg) => arg.includes('/')))
-      throw new CliError(
-        "there is no need to specify a resource type as a separate argument when passing arguments in resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'",
-      )
-    const pairs = args.map(typeAndName)
-    if (hasSelector || all) throw new CliError('selectors and the all flag cannot be used when passing resource/name arguments')
-    if (allNamespaces) throw new CliError('a resource cannot be retrieved by name across all namespaces')
+  if (pairs.length > 0) {
     const items: { type: ResourceType; name: string }[] = []
     for (const { resource, name } of pairs) items.push({ type: await types.named(resource), name })
+    checkPlaces(items, allNamespaces)
     return { by: 'names', items, isSingle: items.length === 1 }
   }
-
-  const [first = '', ...names] = args
   const found = await typesOf(call, first)
-  if (names.length > 0) {
-    if (hasSelector || all)
-      throw new CliError(
-        selector !== '' && found.length === 1
-          ? 'name cannot be provided when a selector is specified'
-          : hasSelector
-            ? 'selectors and the all flag cannot be used when passing resource/name arguments'
-            : "setting 'all' parameter but found a non empty selector. ",
-      )
-    if (found.length > 1) throw new CliError('you must specify only one resource')
-    if (allNamespaces) throw new CliError('a resource cannot be retrieved by name across all namespaces')
-    const type = found[0] as ResourceType
-    return { by: 'names', items: [...new Set(names)].map((name) => ({ type, name })), isSingle: names.length === 1 }
-  }
-  if (hasSelector || all || typeAloneIsEnough)
-    return { by: 'lists', types: found, isSingleType: found.length === 1 && !first.includes(',') }
-  throw new CliError('resource(s) were provided, but no name was specified')
+  if (names.length === 0) throw new CliError('resource(s) were provided, but no name was specified')
+  if (found.length > 1) throw new CliError('you must specify only one resource')
+  const type = found[0] as ResourceType
+  const items = names.map((name) => ({ type, name }))
+  checkPlaces(items, allNamespaces)
+  return { by: 'names', items, isSingle: names.length === 1 }
 }
 
-function typeAndName(arg: string): { resource: string; name: string } {
+/** Of several types and several names, each is meant with each. */
+function eachWithEach(args: readonly string[]): readonly string[] {
+  const [first = '', ...names] = args
+  const types = first.split(',')
+  return names.length > 0 && types.length > 1 ? types.flatMap((type) => names.map((name) => `${type}/${name}`)) : args
+}
+
+function pairsOf(args: readonly string[]): { resource: string; name: string }[] {
+  if (!args.every((arg) => arg.includes('/')))
+    throw new CliError(
+      "there is no need to specify a resource type as a separate argument when passing arguments in resource/name form (e.g. 'kubectl get resource/<resource_name>' instead of 'kubectl get resource resource/<resource_name>'",
+    )
+  return args.map(typeAndName)
+}
+
+function checkPlaces(items: readonly { type: ResourceType }[], allNamespaces: boolean): void {
+  if (allNamespaces && items.some(({ type }) => type.isNamespaced))
+    throw new CliError('a resource cannot be retrieved by name across all namespaces')
+}
+
+/** Throws for what is not `type/name`. */
+export function typeAndName(arg: string): { resource: string; name: string } {
   const parts = arg.split('/')
   if (parts.length !== 2) throw new CliError('arguments in resource/name form may not have more than one slash')
   const [resource = '', name = ''] = parts
@@ -101,7 +120,7 @@ function typeAndName(arg: string): { resource: string; name: string } {
 export async function typesOf({ session }: Call, argument: string): Promise<ResourceType[]> {
   const types = await session.types
   const found: ResourceType[] = []
-  for (const word of argument.split(',').filter((each) => each !== '')) {
+  for (const word of argument.split(',')) {
     const category = await types.inCategory(word)
     if (category.length > 0) found.push(...category)
     else found.push(await types.named(word))

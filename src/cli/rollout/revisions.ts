@@ -19,9 +19,18 @@ const revisionName = 'deployment.kubernetes.io/revision'
 const causeName = 'kubernetes.io/change-cause'
 const historyColumns: TabWriterOptions = { minWidth: 0, padding: 2 }
 
+/** Kinds that have pods, but no history. */
+const isWorkload = ({ type }: Info): boolean => ['Job', 'Pod', 'ReplicaSet', 'ReplicationController', 'CronJob'].includes(type.kind)
+const dottedKind = ({ type }: Info): string => (type.group === '' ? type.kind : `${type.kind}.${type.group}`)
+const noVisitor = ({ type }: Info): string => `no visitor method exists for {${type.group} ${type.kind}}`
+
 export async function revisionsOf(call: Call, info: Info): Promise<Revision[]> {
   if (!['Deployment', 'DaemonSet', 'StatefulSet'].includes(info.type.kind))
-    throw new CliError(`no history viewer has been implemented for "${info.type.kind}.${info.type.group}"`)
+    throw new CliError(
+      isWorkload(info)
+        ? `no history viewer has been implemented for "${info.type.kind}.${info.type.group}"`
+        : `error retrieving history for "${dottedKind(info)}", ${noVisitor(info)}`,
+    )
   const rest = await call.session.rest
   const spec = info.object['spec'] as { selector?: V1LabelSelector }
   const plural = info.type.kind === 'Deployment' ? 'replicasets' : 'controllerrevisions'
@@ -72,13 +81,17 @@ export async function historyText(call: Call, info: Info, revision: number): Pro
 /** What was done. */
 export async function rollBack(call: Call, info: Info, toRevision: number): Promise<string> {
   const { host, session } = call
-  if (toRevision < 0) throw new CliError(`unable to find specified revision ${toRevision} in history`)
   if (lastAppliedOf(info.object) !== undefined)
     host.complain(
       `Warning: resource ${info.type.plural}/${info.name} was previously managed with 'kubectl apply'. Rolling back will not update the ${lastAppliedName} annotation, which may cause unexpected behavior on future 'kubectl apply' operations. Consider using 'kubectl apply' with your previous configuration file instead.\n`,
     )
+  if (toRevision < 0) throw new CliError(`unable to find specified revision ${toRevision} in history`)
   if (!['Deployment', 'DaemonSet', 'StatefulSet'].includes(info.type.kind))
-    throw new CliError(`no rollbacker has been implemented for "${info.type.kind}.${info.type.group}"`)
+    throw new CliError(
+      isWorkload(info)
+        ? `no rollbacker has been implemented for "${info.type.kind}.${info.type.group}"`
+        : `error retrieving rollbacker for "${dottedKind(info)}", ${noVisitor(info)}`,
+    )
   const revisions = await revisionsOf(call, info)
   const isDeployment = info.type.kind === 'Deployment'
   if (!isDeployment && revisions.length <= 1 && toRevision === 0) throw new CliError('no last revision to roll back to')
@@ -93,7 +106,8 @@ export async function rollBack(call: Call, info: Info, toRevision: number): Prom
           : 'no last revision to roll back to',
     )
   const dryRun = dryRunOf(call)
-  if (dryRun === 'client') return `will roll back to ${describePodTemplate(wanted.template)}`
+  if (dryRun === 'client')
+    return `${isDeployment ? '' : 'will roll back to '}${describePodTemplate(withoutCause(wanted.template), { isAligned: false })}`
   if (isDeployment && (info.object['spec'] as { paused?: boolean }).paused)
     throw new CliError("you cannot rollback a paused deployment; resume it first with 'kubectl rollout resume' and try again")
   const template = withoutHash(wanted.template)
@@ -103,7 +117,7 @@ export async function rollBack(call: Call, info: Info, toRevision: number): Prom
   const rest = await session.rest
   const query = { dryRun: dryRun === 'server' ? 'All' : undefined }
   if (isDeployment) {
-    const annotations = { ...wanted.object.metadata?.annotations, ...keptAnnotations(info.object) }
+    const annotations = { ...ownAnnotations(wanted.object, false), ...ownAnnotations(info.object, true) }
     const body = [
       { op: 'replace', path: '/spec/template', value: withoutCause(template) },
       { op: 'replace', path: '/metadata/annotations', value: annotations },
@@ -120,8 +134,8 @@ export async function rollBack(call: Call, info: Info, toRevision: number): Prom
   return 'rolled back'
 }
 
-/** Those of the deployment itself, which replica sets do not have. */
-function keptAnnotations(object: ApiObject): Record<string, string> {
+/** Those that say something of the object itself, or all others. */
+function ownAnnotations(object: ApiObject, areOwn: boolean): Record<string, string> {
   const skipped = [
     'deployment.kubernetes.io/revision',
     'deployment.kubernetes.io/revision-history',
@@ -130,7 +144,7 @@ function keptAnnotations(object: ApiObject): Record<string, string> {
     'deprecated.deployment.rollback.to',
     lastAppliedName,
   ]
-  return Object.fromEntries(Object.entries(object.metadata?.annotations ?? {}).filter(([key]) => skipped.includes(key)))
+  return Object.fromEntries(Object.entries(object.metadata?.annotations ?? {}).filter(([key]) => skipped.includes(key) === areOwn))
 }
 
 function withoutHash(template: V1PodTemplateSpec): V1PodTemplateSpec {

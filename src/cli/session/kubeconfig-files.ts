@@ -39,21 +39,45 @@ export async function readConfigFile(host: Host, path: string): Promise<Record<s
     throw new CliError(
       `error loading config file "${path}": couldn't get version/kind; json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     )
-  return value as Record<string, unknown>
+  const config = value as Record<string, unknown>
+  const problem = kindProblem(config) ?? shapeProblem(config)
+  if (problem !== undefined) throw new CliError(`error loading config file "${path}": ${problem}`)
+  return config
 }
+
+/** In the words of Go's decoder; a file need not say what it is. */
+function kindProblem({ apiVersion, kind }: Record<string, unknown>): string | undefined {
+  const [version, name] = [apiVersion || 'v1', kind || 'Config']
+  if (version === 'v1' && name === 'Config') return undefined
+  return `no kind "${name}" is registered for version "${version}" in scheme "k8s.io/client-go/tools/clientcmd/api/latest/latest.go:50"`
+}
+
+const goTypes: Readonly<Record<ConfigSection, string>> = { clusters: 'NamedCluster', users: 'NamedAuthInfo', contexts: 'NamedContext' }
+
+function shapeProblem(config: Record<string, unknown>): string | undefined {
+  for (const section of ['clusters', 'users', 'contexts'] as const) {
+    const found = config[section]
+    if (found === undefined || found === null || Array.isArray(found)) continue
+    const what = typeof found === 'boolean' ? 'bool' : typeof found
+    return `json: cannot unmarshal ${what} into Go struct field Config.${section} of type []v1.${goTypes[section]}`
+  }
+  return undefined
+}
+
+export const emptyConfig = (): MergedConfig => ({
+  clusters: new Map(),
+  users: new Map(),
+  contexts: new Map(),
+  currentContext: '',
+  extensions: undefined,
+  preferences: undefined,
+  paths: [],
+})
 
 /** The first file that has an entry of a name is believed. */
 export async function readMergedConfig(flags: Flags, host: Host): Promise<MergedConfig> {
   const { paths, isExplicit } = configPaths(flags, host)
-  const merged: MergedConfig = {
-    clusters: new Map(),
-    users: new Map(),
-    contexts: new Map(),
-    currentContext: '',
-    extensions: undefined,
-    preferences: undefined,
-    paths: [],
-  }
+  const merged = emptyConfig()
   for (const path of paths) {
     const raw = await readConfigFile(host, path)
     if (raw === undefined) {

@@ -5,9 +5,11 @@ import type { ResourceType, Served, ServedResources } from './served-resources.t
 
 export class ResourceTypes {
   readonly #served: ServedResources
+  readonly #warn: (text: string) => void
 
-  constructor(served: ServedResources) {
+  constructor(served: ServedResources, warn: (text: string) => void) {
     this.#served = served
+    this.#warn = warn
   }
 
   /** Throws `NoResourceError`. */
@@ -18,7 +20,20 @@ export class ResourceTypes {
   }
 
   async find(argument: string): Promise<ResourceType | undefined> {
-    return this.#look((served) => findNamed(served, argument))
+    const found = await this.#look((served) => findNamed(served, argument))
+    if (found !== undefined && isShortFor(found, argument))
+      for (const each of othersCalled(await this.#served.get(), argument, found))
+        this.#warn(`short name ${JSON.stringify(argument)} could also match lower priority resource ${each}`)
+    return found
+  }
+
+  /** Each resource that a word without a group may mean, the first of them first. */
+  async allNamed(word: string): Promise<ResourceType[]> {
+    const first = await this.find(word)
+    if (first === undefined) return []
+    const { resources } = await this.#served.get()
+    const name = isShortFor(first, word) ? first.plural : word.toLowerCase()
+    return resources.filter((each) => each.plural === name || each.singular === name || each.kind.toLowerCase() === name)
   }
 
   /** The resource that objects of this kind are of; undefined where the server has none. */
@@ -67,9 +82,11 @@ export const singularText = ({ kind, group }: { kind: string; group: string }): 
   group === '' ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`
 
 function findNamed({ resources }: Served, argument: string): ResourceType | undefined {
-  const [name, rest = ''] = splitAt(argument.toLowerCase(), '.')
-  const [version, group = ''] = splitAt(rest, '.')
-  const ofVersion = rest === '' ? undefined : best(resources, name, (each) => each.version === version && each.group === group)
+  const [name, rest = ''] = splitAt(argument, '.')
+  // Some resources have no singular name.
+  if (name === '') return undefined
+  const [version, group] = splitAt(rest, '.')
+  const ofVersion = group === undefined ? undefined : versioned(resources, name, group, version)
   return (
     ofVersion ??
     best(resources, name, (each) => rest === '' || each.group === rest) ??
@@ -77,18 +94,36 @@ function findNamed({ resources }: Served, argument: string): ResourceType | unde
   )
 }
 
+/** Behind a short name kubectl forgets the version, and part of the group's name is enough. */
+function versioned(resources: readonly ResourceType[], name: string, group: string, version: string): ResourceType | undefined {
+  const found = best(resources, name, (each) => each.version === version && each.group === group)
+  if (found !== undefined) return found
+  const called = resources.filter((each) => isShortFor(each, name))
+  return called.find((each) => each.group === group) ?? (group === '' ? undefined : called.find((each) => each.group.startsWith(group)))
+}
+
+const isShortFor = ({ plural, singular, shortNames }: ResourceType, name: string): boolean =>
+  plural !== name && singular !== name && shortNames.includes(name)
+
+/** Other resources with that short name. */
+function othersCalled({ resources }: Served, name: string, found: ResourceType): Set<string> {
+  const others = resources.filter((each) => each.shortNames.includes(name) && (each.group !== found.group || each.plural !== found.plural))
+  return new Set(others.map(resourceText))
+}
+
 /** Part of a group's name is enough where it is plain which is meant. */
 function prefixed(resources: readonly ResourceType[], name: string, group: string): ResourceType | undefined {
   return best(resources, name, (each) => each.group.startsWith(group))
 }
 
-/** Names before short names before kinds; of several groups the first, of several versions the preferred one that has it. */
+/** Names before short names, which alone must be written as they are, before kinds; of several groups the first, of several versions the preferred one that has it. */
 function best(resources: readonly ResourceType[], name: string, isWanted: (each: ResourceType) => boolean): ResourceType | undefined {
   const wanted = resources.filter(isWanted)
+  const lower = name.toLowerCase()
   return (
-    wanted.find(({ plural, singular }) => plural === name || singular === name) ??
+    wanted.find(({ plural, singular }) => plural === lower || singular === lower) ??
     wanted.find(({ shortNames }) => shortNames.includes(name)) ??
-    wanted.find(({ kind }) => kind.toLowerCase() === name)
+    wanted.find(({ kind }) => kind.toLowerCase() === lower)
   )
 }
 

@@ -1,7 +1,9 @@
 /** Requests to the API server, and its refusals as errors. */
+
 import { parseJson } from '#api/codec/parse-json.ts'
 import { genericServerResponse } from '#api/meta/server-response.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { ApiError, ConnectionError } from '#cli/cli-error.ts'
 import type { Transport, TransportRequest, TransportResponse } from '#client/transport.ts'
 
@@ -41,6 +43,11 @@ export class Rest {
     return this.#options.server
   }
 
+  /** Requests end by themselves after some time: `--request-timeout`. */
+  get hasTimeout(): boolean {
+    return this.#options.timeoutMs > 0
+  }
+
   /** Throws `ApiError` or `ConnectionError`. */
   async json<T = Record<string, unknown>>(request: RestRequest): Promise<T> {
     return parseJson(await this.text(request)) as T
@@ -74,7 +81,7 @@ export class Rest {
       ...always,
       accept,
       'user-agent': userAgent,
-      ...(body === undefined ? {} : { 'content-type': contentType }),
+      ...defined({ 'content-type': body === undefined ? undefined : contentType }),
     }
     const limit = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined
     const signals = [signal, limit].filter((each) => each !== undefined)
@@ -83,8 +90,10 @@ export class Rest {
         method,
         target,
         headers,
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-        ...(signals.length === 0 ? {} : { signal: signals.length === 1 ? (signals[0] as AbortSignal) : AbortSignal.any(signals) }),
+        ...defined({
+          body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+          signal: signals.length === 0 ? undefined : signals.length === 1 ? (signals[0] as AbortSignal) : AbortSignal.any(signals),
+        }),
       })
       if (!isQuiet) for (const warning of warningsIn(response.header('warning'))) onWarning(warning)
       return response
@@ -119,7 +128,7 @@ function warningsIn(header: string | undefined): string[] {
   return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replace(/\\(.)/g, '$1'))
 }
 
-export function apiErrorOf(code: number, text: string, { method = 'GET', path }: RestRequest, retryAfter?: string): ApiError {
+function apiErrorOf(code: number, text: string, { method = 'GET', path }: RestRequest, retryAfter?: string): ApiError {
   try {
     const status = parseJson(text) as V1Status
     if (status.kind === 'Status') return new ApiError(status)
@@ -135,7 +144,7 @@ export function apiErrorOf(code: number, text: string, { method = 'GET', path }:
     resource,
     name: '',
     message: text.trim(),
-    ...(retryAfter === undefined ? {} : { retryAfterSeconds: Number(retryAfter) }),
+    ...defined({ retryAfterSeconds: retryAfter === undefined ? undefined : Number(retryAfter) }),
   })
   return new ApiError(status)
 }

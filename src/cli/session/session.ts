@@ -6,6 +6,7 @@ import type { Flags } from '#cli/flags/flags.ts'
 import type { Host } from '#cli/host.ts'
 import { kubectlVersion } from '#cli/kubectl-version.ts'
 import { connect, tlsOf } from '#client/kubeconfig/connect.ts'
+import type { RequestLog } from './request-log.ts'
 import { type ResolvedContext, resolveContext } from './resolve-context.ts'
 import { ResourceTypes } from './resource-types.ts'
 import { Rest } from './rest.ts'
@@ -19,7 +20,7 @@ export class Session {
   #rest: Promise<Rest> | undefined
   #types: Promise<ResourceTypes> | undefined
   #warnings = 0
-  readonly #told = new Set<string>()
+  readonly #printedWarnings = new Set<string>()
 
   constructor(flags: Flags, host: Host, commandPath: string) {
     this.#flags = flags
@@ -28,8 +29,22 @@ export class Session {
   }
 
   get context(): Promise<ResolvedContext> {
-    this.#context ??= resolveContext(this.#flags, this.#host)
+    this.#context ??= this.#resolve()
     return this.#context
+  }
+
+  async #resolve(): Promise<ResolvedContext> {
+    const context = await resolveContext(this.#flags, this.#host)
+    for (const path of context.paths) (await this.log())?.say(6, 'loader.go:407', `Config loaded from file:  ${path}`)
+    return context
+  }
+
+  /** Undefined unless `-v` asks for more than nothing. */
+  async log(): Promise<RequestLog | undefined> {
+    const level = this.#flags.number('v')
+    if (!(level > 0)) return undefined
+    const { RequestLog } = await import('./request-log.ts')
+    return new RequestLog(this.#host, level)
   }
 
   get rest(): Promise<Rest> {
@@ -39,7 +54,8 @@ export class Session {
 
   get types(): Promise<ResourceTypes> {
     this.#types ??= this.rest.then(
-      (rest) => new ResourceTypes(new ServedResources({ host: this.#host, rest, cacheDirectory: this.#cacheDirectory })),
+      (rest) =>
+        new ResourceTypes(new ServedResources({ host: this.#host, rest, cacheDirectory: this.#cacheDirectory }), (text) => this.warn(text)),
     )
     return this.#types
   }
@@ -55,8 +71,8 @@ export class Session {
 
   warn(text: string): void {
     this.#warnings++
-    if (this.#told.has(text)) return
-    this.#told.add(text)
+    if (this.#printedWarnings.has(text)) return
+    this.#printedWarnings.add(text)
     this.#host.complain(`Warning: ${text}\n`)
   }
 
@@ -68,14 +84,48 @@ export class Session {
   async #connect(): Promise<Rest> {
     const { files, processes, clock, http } = this.#host
     const context = await this.context
-    const transport = await connect(context, { files, processes, clock, http })
-    return new Rest({
-      transport,
+    const log = await this.log()
+    if (context.user.exec !== undefined) {
+      const { checkCredentialPlugin } = await import('#cli/kuberc.ts')
+      const chosen = this.#flags.text('kuberc')
+      await checkCredentialPlugin(context.user.exec.command, chosen === '' ? [] : [`--kuberc=${chosen}`], this.#host)
+    }
+    const transport = await connect(context, {
+      files,
+      processes,
+      clock,
+      http: (options) => (log === undefined ? http(options) : log.around(http(options))),
+      keepProvider: (config) => this.#keepProvider(config),
+    })
+    const { patientTransport } = await import('./patient-transport.ts')
+    const say = async (level: number, place: string, text: string) => {
+      if (log !== undefined) log.say(level, place, text)
+      else if (level === 0) new (await import('./request-log.ts')).RequestLog(this.#host, 0).say(0, place, text)
+    }
+    const rest = new Rest({
+      transport: patientTransport({ transport, server: context.cluster.server.replace(/\/+$/, ''), clock, say }),
       server: context.cluster.server,
       userAgent: `kubectl/${kubectlVersion} (linux/amd64) kubernetes/typernetes`,
       timeoutMs: timeoutMs(this.#flags.text('request-timeout')),
       headers: { 'kubectl-command': `kubectl ${this.#commandPath}` },
       onWarning: (text) => this.warn(text),
+    })
+    if (this.#flags.isOn('match-server-version')) {
+      const { requireSameVersion } = await import('./same-version.ts')
+      await requireSameVersion(rest)
+    }
+    return rest
+  }
+
+  /** New tokens go to where the old ones were: a refresh token may be good for one use only. */
+  async #keepProvider(config: Readonly<Record<string, string>>): Promise<void> {
+    const { userEntry } = await this.context
+    if (userEntry === undefined || userEntry.path === '') return
+    const { changeFile, setEntry } = await import('#cli/config/edit-config.ts')
+    await changeFile({ host: this.#host }, userEntry.path, (raw) => {
+      const entries = (raw['users'] as { name: string; user?: Record<string, unknown> }[] | null | undefined) ?? []
+      const user = entries.find(({ name }) => name === userEntry.name)?.user ?? {}
+      setEntry(raw, 'users', userEntry.name, { ...user, 'auth-provider': { ...(user['auth-provider'] as object | undefined), config } })
     })
   }
 

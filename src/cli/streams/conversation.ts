@@ -3,7 +3,7 @@ import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import { NoWebSocket, openWebSocket, type WebSocketClient } from '#base/websocket-client.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
-import { apiErrorOf, type Query, queryText } from '#cli/session/rest.ts'
+import { type Query, queryText } from '#cli/session/rest.ts'
 import { channels } from '#wire/websocket/channels.ts'
 
 export type ConversationOptions = {
@@ -15,12 +15,17 @@ export type ConversationOptions = {
   onError(data: Uint8Array): void
   /** Called with a function that tells the container of the terminal's size. */
   onOpen?(resize: (columns: number, rows: number) => void): void
+  /** Ends the conversation; what runs in the container runs on. */
+  signal?: AbortSignal
 }
 
 const protocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io']
 
 /** The exit code of the command. Throws where it could not be run. */
-export async function converse(call: Call, { path, query, input, onOutput, onError, onOpen }: ConversationOptions): Promise<number> {
+export async function converse(
+  call: Call,
+  { path, query, input, onOutput, onError, onOpen, signal }: ConversationOptions,
+): Promise<number> {
   const socket = await open(call, path, query)
   return new Promise((resolve, reject) => {
     let outcome: V1Status | undefined
@@ -38,8 +43,19 @@ export async function converse(call: Call, { path, query, input, onOutput, onErr
     })
     onOpen?.((columns, rows) => void send(socket, channels.resize, Buffer.from(JSON.stringify({ Width: columns, Height: rows }))))
     if (input !== undefined) void pour(socket, input)
-    call.host.interrupted.addEventListener('abort', () => socket.close())
+    whenAborted(call.host.interrupted, () => {
+      // Nobody knows how the command will end: that is no success.
+      reject(new CliError('interrupted'))
+      socket.close()
+    })
+    if (signal !== undefined) whenAborted(signal, () => socket.close())
   })
+}
+
+/** It may have been while the connection was made. */
+function whenAborted(signal: AbortSignal, act: () => void): void {
+  if (signal.aborted) act()
+  else signal.addEventListener('abort', act)
 }
 
 function settle(outcome: V1Status | undefined, resolve: (code: number) => void, reject: (error: unknown) => void): void {
@@ -55,9 +71,21 @@ async function open({ session }: Call, path: string, query: Query, offered: read
     return await openWebSocket(`${server}${path}${queryText(query)}`, offered, headers, tls)
   } catch (error) {
     if (!(error instanceof NoWebSocket)) throw error
-    // Those who are no API server answer in plain text.
-    if (!error.body.trimStart().startsWith('{')) throw new CliError(`unable to upgrade connection: ${error.body.trim()}`)
-    throw apiErrorOf(error.status, error.body, { method: 'GET', path })
+    throw refusedUpgrade(error.body)
+  }
+}
+
+/** What the server said instead: a status, or, of those who are no API server, plain text. */
+export function refusedUpgrade(body: string): CliError {
+  return new CliError(`unable to upgrade connection: ${messageIn(body) || body.trim() || 'empty server response'}`)
+}
+
+function messageIn(body: string): string {
+  try {
+    const { message } = JSON.parse(body) as { message?: unknown }
+    return typeof message === 'string' ? message.trim() : ''
+  } catch {
+    return ''
   }
 }
 

@@ -1,9 +1,30 @@
 /** The functions that templates may call: Go's own, and those of kubectl. */
-import { goText, goTypeName } from './go-values.ts'
+import { formatted } from './go-format.ts'
+import { goText, goTypeName, numberOf, TemplateNumber } from './go-values.ts'
 
 type TemplateFunction = (...args: unknown[]) => unknown
 
+/** How many arguments a function takes at least, and at most where that is less than any number. */
+export const argumentCounts: Readonly<Record<string, readonly [least: number, most?: number]>> = {
+  and: [1],
+  or: [1],
+  not: [1, 1],
+  len: [1, 1],
+  index: [1],
+  slice: [1],
+  printf: [1],
+  call: [1],
+  eq: [1],
+  ne: [2, 2],
+  lt: [2, 2],
+  le: [2, 2],
+  gt: [2, 2],
+  ge: [2, 2],
+  base64decode: [1, 1],
+}
+
 const isEmpty = (value: unknown): boolean =>
+  (value instanceof TemplateNumber && value.value === 0) ||
   value === undefined ||
   value === null ||
   value === false ||
@@ -14,14 +35,16 @@ const isEmpty = (value: unknown): boolean =>
 export const templateFunctions: Readonly<Record<string, TemplateFunction>> = {
   not: (value) => isEmpty(value),
   len(value) {
-    if (typeof value === 'string') return Buffer.byteLength(value)
-    if (typeof value === 'object' && value !== null) return Array.isArray(value) ? value.length : Object.keys(value).length
+    if (value === undefined || value === null) throw new Error('reflect: call of reflect.Value.Type on zero Value')
+    if (typeof value === 'string') return new TemplateNumber('int', Buffer.byteLength(value))
+    if (typeof value === 'object' && !(value instanceof TemplateNumber))
+      return new TemplateNumber('int', Array.isArray(value) ? value.length : Object.keys(value).length)
     throw new Error(`len of type ${goTypeName(value)}`)
   },
   index: (value, ...keys) => keys.reduce(indexed, value),
-  slice(value, from = 0, to) {
-    if (typeof value === 'string' || Array.isArray(value)) return value.slice(Number(from), to === undefined ? undefined : Number(to))
-    throw new Error(`can't slice item of type ${goTypeName(value)}`)
+  slice: sliced,
+  call(value) {
+    throw new Error(value === undefined || value === null ? 'call of nil' : `non-function of type ${goTypeName(value)}`)
   },
   print: (...args) =>
     args
@@ -50,78 +73,62 @@ export const templateFunctions: Readonly<Record<string, TemplateFunction>> = {
   base64decode(text) {
     const source = String(text)
     if (source.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(source))
-      throw new Error(`base64 decode: illegal base64 data at input byte ${Math.max(0, source.search(/[^A-Za-z0-9+/]/))}`)
+      throw new Error(`base64 decode failed: illegal base64 data at input byte ${Math.max(0, source.search(/[^A-Za-z0-9+/]/))}`)
     return Buffer.from(source, 'base64').toString()
   },
 }
 
+/** Texts are cut by bytes, as Go's are. */
+function sliced(value: unknown, ...bounds: unknown[]): unknown {
+  if (value === undefined || value === null) throw new Error('slice of untyped nil')
+  if (bounds.length > 3) throw new Error(`too many slice indexes: ${bounds.length}`)
+  const items = typeof value === 'string' ? Buffer.from(value) : Array.isArray(value) ? value : undefined
+  if (items === undefined) throw new Error(`can't slice item of type ${goTypeName(value)}`)
+  if (typeof value === 'string' && bounds.length === 3) throw new Error('cannot 3-index slice a string')
+  const [from = 0, to = items.length] = bounds.map((bound) => wholeIndex(bound, items.length + 1))
+  if (from > to) throw new Error(`invalid slice index: ${from} > ${to}`)
+  return typeof value === 'string' ? items.slice(from, to).toString() : items.slice(from, to)
+}
+
+function wholeIndex(key: unknown, length: number): number {
+  const index = numberOf(key)
+  if (key === undefined || key === null) throw new Error('cannot index slice/array with nil')
+  if (typeof index !== 'number' || !Number.isInteger(index)) throw new Error(`cannot index slice/array with type ${goTypeName(key)}`)
+  if (index < 0 || index >= length) throw new Error(`index out of range: ${index}`)
+  return index
+}
+
 function indexed(value: unknown, key: unknown): unknown {
   if (value === null || value === undefined) throw new Error('index of untyped nil')
-  if (Array.isArray(value)) {
-    if (typeof key !== 'number') throw new Error(`cannot index slice/array with type ${goTypeName(key)}`)
-    if (key < 0 || key >= value.length) throw new Error(`index out of range: ${key}`)
-    return value[key]
+  if (Array.isArray(value)) return value[wholeIndex(key, value.length)]
+  if (typeof value === 'string') {
+    const bytes = Buffer.from(value)
+    return bytes[wholeIndex(key, bytes.length)]
   }
-  if (typeof value === 'string') return Buffer.from(value)[Number(key)]
-  if (typeof value !== 'object') throw new Error(`can't index item of type ${goTypeName(value)}`)
-  return Object.hasOwn(value, String(key)) ? (value as Record<string, unknown>)[String(key)] : undefined
+  if (typeof value !== 'object' || value instanceof TemplateNumber) throw new Error(`can't index item of type ${goTypeName(value)}`)
+  if (typeof key !== 'string')
+    throw new Error(
+      key === undefined || key === null ? 'value is nil; should be of type string' : `value has type ${goTypeName(key)}; should be string`,
+    )
+  return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
 }
 
 function compared(one: unknown, other: unknown): number {
   if (one === undefined || one === null || other === undefined || other === null) return (one ?? null) === (other ?? null) ? 0 : 1
-  if (typeof one !== typeof other) throw new Error('incompatible types for comparison')
-  if (typeof one === 'object') throw new Error('non-comparable type')
-  const [left, right] = [one as string, other as string]
+  for (const each of [one, other])
+    if (typeof each === 'object' && !(each instanceof TemplateNumber))
+      throw new Error(`non-comparable type ${goText(each)}: ${goTypeName(each)}`)
+  const [left, right] = [numberOf(one) as string, numberOf(other) as string]
+  if (comparisonKind(one) !== comparisonKind(other))
+    throw new Error(`incompatible types for comparison: ${goTypeName(one)} and ${goTypeName(other)}`)
   return left === right ? 0 : left < right ? -1 : 1
+}
+
+/** Whole numbers of any size compare with each other, and with no others. */
+function comparisonKind(value: unknown): string {
+  const name = goTypeName(value)
+  return name === 'int64' ? 'int' : name
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&#34;', "'": '&#39;' }
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
-
-/** `fmt.Sprintf`, as far as values of JSON need it. */
-function formatted(format: string, args: readonly unknown[]): string {
-  let used = 0
-  const text = format.replace(
-    /%([-+# 0]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])/g,
-    (_, flags: string, width: string | undefined, precision: string | undefined, verb: string) => {
-      if (verb === '%') return '%'
-      if (used >= args.length) return `%!${verb}(MISSING)`
-      const shown = verbText(verb, args[used++], flags, precision)
-      if (width === undefined) return shown
-      const size = Number(width)
-      if (flags.includes('-')) return shown.padEnd(size)
-      return flags.includes('0') && /^[-+]?\d/.test(shown) ? shown.padStart(size, '0') : shown.padStart(size)
-    },
-  )
-  const extra = args.slice(used).map((arg) => `${goTypeName(arg)}=${goText(arg)}`)
-  return extra.length === 0 ? text : `${text}%!(EXTRA ${extra.join(', ')})`
-}
-
-function verbText(verb: string, value: unknown, flags: string, precision: string | undefined): string {
-  const wrong = `%!${verb}(${goTypeName(value)}=${goText(value)})`
-  switch (verb) {
-    case 'v':
-      return goText(value)
-    case 's': {
-      if (value === null || value === undefined) return '%!s(<nil>)'
-      if (typeof value === 'number' || typeof value === 'boolean') return wrong
-      const text = goText(value)
-      return precision === undefined ? text : text.slice(0, Number(precision))
-    }
-    case 'q':
-      return typeof value === 'string' ? JSON.stringify(value) : wrong
-    case 'd':
-      if (typeof value !== 'number' || !Number.isInteger(value)) return wrong
-      return (flags.includes('+') && value >= 0 ? '+' : '') + String(value)
-    case 'x':
-      return typeof value === 'number' ? value.toString(16) : Buffer.from(goText(value)).toString('hex')
-    case 'f':
-      return typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(Number(precision ?? 6)) : wrong
-    case 't':
-      return typeof value === 'boolean' ? String(value) : wrong
-    case 'T':
-      return goTypeName(value)
-    default:
-      return wrong
-  }
-}

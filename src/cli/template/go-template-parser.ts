@@ -31,6 +31,8 @@ export function parseTemplate(source: string): ParsedTemplate {
 class TemplateParser {
   readonly #tokens: Token[]
   #at = 0
+  /** How many ranges are open here. */
+  #ranges = 0
   readonly #defined = new Map<string, TemplateNode[]>()
 
   constructor(tokens: Token[]) {
@@ -78,6 +80,7 @@ class TemplateParser {
         return this.#block(word)
       case 'break':
       case 'continue':
+        if (this.#ranges === 0) throw new TemplateError(`{{${word}}} outside {{range}}`)
         this.#at++
         this.#close()
         return { is: word }
@@ -107,8 +110,11 @@ class TemplateParser {
   }
 
   #block(is: 'if' | 'with' | 'range'): TemplateNode {
+    if (this.#tokens[this.#at]?.type === 'close') throw new TemplateError(`missing value for ${is}`)
     const pipeline = this.#closed()
+    if (is === 'range') this.#ranges++
     const { nodes: body, end } = this.#list()
+    if (is === 'range') this.#ranges--
     if (end === 'end') return { is, pipeline, body, otherwise: [] }
     if (end === '') throw new TemplateError('unexpected EOF')
     const next = this.#tokens[this.#at]

@@ -1,9 +1,9 @@
 /** Go's text/template on values of JSON, with the functions that kubectl adds. */
 
-import { templateFunctions } from './go-template-functions.ts'
+import { argumentCounts, templateFunctions } from './go-template-functions.ts'
 import { TemplateError } from './go-template-lexer.ts'
 import { type Operand, type ParsedTemplate, type Pipeline, parseTemplate, type TemplateNode } from './go-template-parser.ts'
-import { goText, goTypeName } from './go-values.ts'
+import { goText, numberOf, TemplateNumber } from './go-values.ts'
 
 type Scope = { variables: Map<string, unknown>; parent: Scope | undefined }
 
@@ -124,6 +124,10 @@ class Execution {
   }
 
   #call(name: string, operands: readonly Operand[], dot: unknown, scope: Scope, piped: readonly unknown[]): unknown {
+    const count = operands.length + piped.length
+    const [least = 0, most = Number.POSITIVE_INFINITY] = argumentCounts[name] ?? []
+    if (count < least || count > most)
+      throw new TemplateError(`wrong number of args for ${name}: want ${least === most ? '' : 'at least '}${least} got ${count}`)
     // These stop at the first operand that decides.
     if (name === 'and' || name === 'or') {
       let value: unknown
@@ -135,7 +139,7 @@ class Execution {
     }
     const run = templateFunctions[name]
     if (run === undefined) throw new TemplateError(`function "${name}" not defined`)
-    const args = [...operands.map((operand) => this.#operand(operand, dot, scope)), ...piped].map((each) =>
+    const args = [...operands.map((operand) => (operand.is === 'nil' ? null : this.#operand(operand, dot, scope))), ...piped].map((each) =>
       each === missing ? undefined : each,
     )
     try {
@@ -169,8 +173,7 @@ class Execution {
       if (value === missing || this.#allowsMissing) return missing
       throw new TemplateError(`nil data; no entry for key "${field}"`)
     }
-    if (typeof value !== 'object' || Array.isArray(value))
-      throw new TemplateError(`can't evaluate field ${field} in type ${goTypeName(value) === 'string' ? 'interface {}' : 'interface {}'}`)
+    if (typeof value !== 'object' || Array.isArray(value)) throw new TemplateError(`can't evaluate field ${field} in type interface {}`)
     if (Object.hasOwn(value, field)) return (value as Record<string, unknown>)[field]
     if (!this.#allowsMissing) throw new TemplateError(`map has no entry for key "${field}"`)
     return missing
@@ -184,13 +187,17 @@ function ownerOf(scope: Scope, name: string): Scope {
 
 function entriesOf(value: unknown): [unknown, unknown][] {
   if (value === missing || value === null || value === undefined) return []
-  if (Array.isArray(value)) return [...value.entries()]
-  if (typeof value === 'number') return Array.from({ length: value }, (_, index) => [index, index])
+  if (Array.isArray(value)) return value.map((each, index) => [new TemplateNumber('int', index), each])
+  const count = numberOf(value)
+  if (typeof count === 'number' && Number.isInteger(count))
+    return Array.from({ length: Math.max(0, count) }, (_, index) => [new TemplateNumber('int', index), new TemplateNumber('int', index)])
+  if (typeof count === 'number') throw new TemplateError(`range can't iterate over ${goText(value)}`)
   if (typeof value !== 'object') throw new TemplateError(`range can't iterate over ${goText(value)}`)
   return Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
-function isTruthy(value: unknown): boolean {
+function isTruthy(given: unknown): boolean {
+  const value = numberOf(given)
   if (value === missing || value === null || value === undefined || value === false || value === '' || value === 0 || value === 0n)
     return false
   if (Array.isArray(value)) return value.length > 0

@@ -17,10 +17,25 @@ export function goNumber(value: unknown): string {
   return value.toExponential().replace(/e([-+])(\d)$/, 'e$10$2')
 }
 
+/** A number that a template itself has, which Go counts as another type than those of objects. */
+export class TemplateNumber {
+  readonly type: 'int' | 'float64'
+  readonly value: number
+
+  constructor(type: 'int' | 'float64', value: number) {
+    this.type = type
+    this.value = value
+  }
+}
+
+/** The number that a value is, wherever it comes from. */
+export const numberOf = (value: unknown): unknown => (value instanceof TemplateNumber ? value.value : value)
+
 /** As `fmt.Print` shows it: `map[a:1 b:[x y]]`. */
 export function goText(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (typeof value === 'string') return value
+  if (value instanceof TemplateNumber) return goNumber(value.value)
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`
   if (typeof value === 'object') {
     const map = value as Record<string, unknown>
@@ -36,6 +51,7 @@ export function goText(value: unknown): string {
 export function goSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)'
   if (typeof value === 'string') return JSON.stringify(value)
+  if (value instanceof TemplateNumber) return goNumber(value.value)
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`
   if (typeof value !== 'object') return goNumber(value)
   const map = value as Record<string, unknown>
@@ -48,6 +64,7 @@ export function goSyntax(value: unknown): string {
 /** What Go calls the type of a value of JSON. */
 export function goTypeName(value: unknown): string {
   if (value === null || value === undefined) return 'nil'
+  if (value instanceof TemplateNumber) return value.type
   if (typeof value === 'string') return 'string'
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'bigint') return 'int64'

@@ -1,6 +1,6 @@
 /** Texts with JSONPath in braces: `{range .items[*]}{.metadata.name}{"\n"}{end}`. */
 import { jsonText } from '#api/codec/json-text.ts'
-import { type JsonPath, JsonPathError, parseJsonPath } from '#api/meta/json-path.ts'
+import { type JsonPath, JsonPathError, type JsonPathOptions, parseJsonPath } from '#api/meta/json-path.ts'
 import { goNumber, sortedKeys } from './go-values.ts'
 
 type Node = { text: string } | { path: JsonPath } | { range: JsonPath; body: Node[] }
@@ -9,8 +9,8 @@ export class JsonPathTemplate {
   readonly #nodes: Node[]
 
   /** Throws `JsonPathError`. */
-  constructor(text: string) {
-    this.#nodes = new TemplateReader(text).read()
+  constructor(text: string, options: JsonPathOptions = {}) {
+    this.#nodes = new TemplateReader(text, options).read()
   }
 
   /** What is printed for an object. */
@@ -20,9 +20,15 @@ export class JsonPathTemplate {
 
   /** The values each place stands for, without the text between them. */
   values(object: unknown): unknown[][] {
-    return this.#nodes.flatMap((node) => ('path' in node ? [[...node.path(object)]] : []))
+    return valuesOf(this.#nodes, object)
   }
 }
+
+const valuesOf = (nodes: readonly Node[], object: unknown): unknown[][] =>
+  nodes.flatMap((node) => {
+    if ('path' in node) return [[...node.path(object)]]
+    return 'range' in node ? node.range(object).flatMap((each) => valuesOf(node.body, each)) : []
+  })
 
 /** `a.b`, `.a.b` and `{.a.b}` mean the same. Throws `JsonPathError`. */
 export function relaxedPath(text: string): string {
@@ -51,17 +57,17 @@ export function valueText(value: unknown): string {
 
 class TemplateReader {
   readonly #text: string
+  readonly #options: JsonPathOptions
   #at = 0
   #depth = 0
 
-  constructor(text: string) {
+  constructor(text: string, options: JsonPathOptions) {
     this.#text = text
+    this.#options = options
   }
 
   read(): Node[] {
-    const nodes = this.#nodes()
-    if (this.#depth > 0) throw new JsonPathError('unterminated range, no {end}')
-    return nodes
+    return this.#nodes()
   }
 
   #nodes(): Node[] {
@@ -75,7 +81,7 @@ class TemplateReader {
       }
       if (open > this.#at) nodes.push({ text: this.#text.slice(this.#at, open) })
       const action = this.#action(open + 1).trim()
-      const range = /^range(?=[\s.[@$])(.*)$/s.exec(action)?.[1]
+      const range = /^range(?=[\s.[@$]|$)(.*)$/s.exec(action)?.[1]
       if (action === 'end') {
         if (this.#depth === 0) throw new JsonPathError('not in range, nothing to end')
         this.#depth--
@@ -83,11 +89,10 @@ class TemplateReader {
       }
       if (range !== undefined) {
         this.#depth++
-        const depth = this.#depth
+        // One that is not ended reaches to the end of the text.
         const body = this.#nodes()
-        if (this.#depth === depth) throw new JsonPathError('unterminated range, no {end}')
-        nodes.push({ range: parseJsonPath(range.trim()), body })
-      } else nodes.push(literal(action) ?? { path: parseJsonPath(action) })
+        nodes.push({ range: parseJsonPath(range.trim(), this.#options), body })
+      } else nodes.push(literal(action) ?? { path: parseJsonPath(action, this.#options) })
     }
     return nodes
   }
@@ -113,6 +118,27 @@ class TemplateReader {
 function literal(action: string): Node | undefined {
   const quoted = /^"((?:[^"\\]|\\.)*)"$/s.exec(action)?.[1] ?? /^'((?:[^'\\]|\\.)*)'$/s.exec(action)?.[1]
   if (quoted === undefined) return undefined
-  const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
-  return { text: quoted.replace(/\\(.)/gs, (_, char: string) => escapes[char] ?? char) }
+  // The escapes of Go, in which a quote of the other kind needs none.
+  return {
+    text: quoted.replace(/\\(u[\da-fA-F]{4}|x[\da-fA-F]{2}|U[\da-fA-F]{8}|[0-7]{3}|.)/gs, (_, code: string) => {
+      if (/^[xuU]./.test(code)) return String.fromCodePoint(Number.parseInt(code.slice(1), 16))
+      if (/^[0-7]{3}$/.test(code)) return String.fromCodePoint(Number.parseInt(code, 8))
+      const char = escapes[code]
+      if (char === undefined) throw new JsonPathError(`unquote string ${action} error invalid syntax`)
+      return char
+    }),
+  }
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  n: '\n',
+  t: '\t',
+  r: '\r',
+  a: '\u0007',
+  b: '\b',
+  f: '\f',
+  v: '\v',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
 }

@@ -5,6 +5,7 @@ import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
 import { waitFor } from '#client/retry.ts'
+import type { SubjectAltNames } from '#wire/x509/certificate.ts'
 import { encodeSigningRequest } from '#wire/x509/signing-request.ts'
 
 export type IssuedCertificate = { certificatePem: string; privateKeyPem: string }
@@ -12,22 +13,36 @@ export type IssuedCertificate = { certificatePem: string; privateKeyPem: string 
 /** As long as upstream's kubelet waits. */
 const patienceMs = 15 * 60_000
 
+export type CertificateAsker = { nodeName: string; clock: Clock; signal?: AbortSignal }
+
 /**
  * Asks the cluster for a client certificate of the node, with a new key, and waits until it is signed. Throws where it is refused.
  * The client speaks with a bootstrap token, or with the certificate that is to be replaced.
  */
-export async function requestNodeCertificate(
+export function requestNodeCertificate(client: Client, asker: CertificateAsker): Promise<IssuedCertificate> {
+  return request(client, asker, { signerName: 'kubernetes.io/kube-apiserver-client-kubelet', usage: 'client auth', subjectAltNames: {} })
+}
+
+/** The same for what the node serves with, under these names; somebody has to approve of it. */
+export function requestServingCertificate(
   client: Client,
-  { nodeName, clock, signal }: { nodeName: string; clock: Clock; signal?: AbortSignal },
+  { subjectAltNames, ...asker }: CertificateAsker & { subjectAltNames: SubjectAltNames },
 ): Promise<IssuedCertificate> {
+  return request(client, asker, { signerName: 'kubernetes.io/kubelet-serving', usage: 'server auth', subjectAltNames })
+}
+
+type Wanted = { signerName: string; usage: string; subjectAltNames: SubjectAltNames }
+
+async function request(client: Client, { nodeName, clock, signal }: CertificateAsker, wanted: Wanted): Promise<IssuedCertificate> {
+  const { signerName, usage, subjectAltNames } = wanted
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const subject = { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }
   const made = await client.create(CertificateSigningRequest, {
-    metadata: { generateName: 'node-csr-' },
+    metadata: { generateName: usage === 'client auth' ? 'node-csr-' : 'csr-' },
     spec: {
-      request: Buffer.from(encodeSigningRequest({ subject, privateKey })).toString('base64'),
-      signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
-      usages: ['digital signature', 'client auth'],
+      request: Buffer.from(encodeSigningRequest({ subject, subjectAltNames, privateKey })).toString('base64'),
+      signerName,
+      usages: ['digital signature', usage],
     },
   })
   const name = made.metadata.name ?? ''

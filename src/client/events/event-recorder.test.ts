@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigMap, Event } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap, V1Event } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { silentLogger } from '#base/log.ts'
 import { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import type { Transport } from '#client/transport.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
+
+type EventLimit = { perSecond: number; burst: number }
 
 class Fixture implements AsyncDisposable {
   readonly cluster: FakeCluster
@@ -16,7 +19,7 @@ class Fixture implements AsyncDisposable {
   isCutOff = false
   writes = 0
 
-  private constructor(cluster: FakeCluster, object: V1ConfigMap) {
+  private constructor(cluster: FakeCluster, object: V1ConfigMap, limit?: EventLimit) {
     this.cluster = cluster
     this.object = object
     const road = cluster.transportAs('admin', ['system:masters'])
@@ -27,12 +30,19 @@ class Fixture implements AsyncDisposable {
       },
     }
     const client = new Client({ transport, userAgent: 'test' })
-    this.recorder = new EventRecorder({ client, clock: cluster.clock, logger: silentLogger, component: 'tester', host: 'here' })
+    this.recorder = new EventRecorder({
+      client,
+      clock: cluster.clock,
+      logger: silentLogger,
+      component: 'tester',
+      host: 'here',
+      ...defined({ limit }),
+    })
   }
 
-  static async start(): Promise<Fixture> {
+  static async start(limit?: EventLimit): Promise<Fixture> {
     const cluster = await FakeCluster.start({ withoutNodes: true })
-    return new Fixture(cluster, await cluster.create(ConfigMap, { metadata: { namespace: 'default', name: 'thing' } }))
+    return new Fixture(cluster, await cluster.create(ConfigMap, { metadata: { namespace: 'default', name: 'thing' } }), limit)
   }
 
   say(reason: string, message: string, type: 'Normal' | 'Warning' = 'Normal'): void {
@@ -128,6 +138,18 @@ test('who says too much of one object is silenced, may say one more every five m
   assert.equal((await fixture.events()).length, 27)
 })
 
+test('where events are limited, those beyond the burst wait for their turn, and none is lost', async () => {
+  await using fixture = await Fixture.start({ perSecond: 1, burst: 2 })
+  for (const reason of ['A', 'B', 'C', 'D']) fixture.say(reason, 'said')
+  const written = async () => (await fixture.cluster.list(Event, 'default')).length
+  await fixture.cluster.advance(500)
+  assert.equal(await written(), 2)
+  await fixture.cluster.advance(1000)
+  assert.equal(await written(), 3)
+  await fixture.cluster.advance(1000)
+  assert.equal(await written(), 4)
+})
+
 test('while the server cannot be reached events wait, and come in order; closing does not wait for it', async () => {
   await using fixture = await Fixture.start()
   fixture.isCutOff = true
@@ -142,8 +164,11 @@ test('while the server cannot be reached events wait, and come in order; closing
     ['First', 'Second'],
   )
   fixture.isCutOff = true
-  fixture.say('Third', 'c')
+  const before = fixture.writes
+  for (const reason of ['Third', 'Fourth', 'Fifth']) fixture.say(reason, 'c')
   await fixture.recorder[Symbol.asyncDispose]()
+  // Those after the one that failed are not even tried.
+  assert.equal(fixture.writes, before + 1)
 })
 
 test('what the server refuses is dropped, and what comes after it is written', async () => {

@@ -10,7 +10,7 @@ import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
 import { EventCorrelator } from '#client/events/event-correlator.ts'
 import { EventNames } from '#client/events/event-names.ts'
-import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
+import { EventWriter, type EventWriterOptions, nobodyWaits } from '#client/events/event-writer.ts'
 
 export type EventRecorderOptions = EventWriterOptions & { component: string; host?: string }
 
@@ -79,13 +79,13 @@ export class EventRecorder implements AsyncDisposable {
 
   #create({ metadata, ...event }: V1Event): Promise<V1Event> {
     const { resourceVersion: _version, ...rest } = metadata
-    return this.#options.client.create(Event, { metadata: rest, ...event })
+    return this.#options.client.create(Event, { metadata: rest, ...event }, nobodyWaits)
   }
 
   async #patch(event: V1Event): Promise<V1Event> {
     const { message, count, lastTimestamp, metadata } = event
     try {
-      return await this.#options.client.patch(Event, metadata, { message, count, lastTimestamp })
+      return await this.#options.client.patch(Event, metadata, { message, count, lastTimestamp }, nobodyWaits)
     } catch (error) {
       // Events go away after an hour; what is repeated then is new.
       if (!isNotFound(error)) throw error

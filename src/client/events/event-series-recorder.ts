@@ -4,14 +4,14 @@ import type { V1ObjectReference } from '#api/core/v1/types.gen.ts'
 import { Event } from '#api/events/v1/kinds.gen.ts'
 import type { V1Event } from '#api/events/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { EventNames } from '#client/events/event-names.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
-import { EventWriter, type EventWriterOptions } from '#client/events/event-writer.ts'
+import { EventWriter, type EventWriterOptions, nobodyWaits } from '#client/events/event-writer.ts'
 
 export type EventSeriesRecorderOptions = EventWriterOptions & {
   /** Who reports: `kube-scheduler`, `example.com/my-controller`. */
@@ -80,7 +80,7 @@ export class EventSeriesRecorder implements AsyncDisposable {
     this.#known.set(key, { event, lastMs: clock.now() })
     if (this.#timers.length === 0)
       this.#timers = [clock.every(finishMs, () => this.#finish()), clock.every(refreshMs, () => this.#refresh())]
-    this.#writer.write(reason, () => this.#options.client.create(Event, event))
+    this.#writer.write(reason, () => this.#options.client.create(Event, event, nobodyWaits))
   }
 
   /** Resolves when everything recorded so far is written, or lost. */
@@ -107,12 +107,10 @@ export class EventSeriesRecorder implements AsyncDisposable {
     const { client } = this.#options
     this.#writer.write(event.reason ?? '', async () => {
       try {
-        await client.patch(Event, event.metadata, { series: event.series })
+        await client.patch(Event, event.metadata, { series: event.series }, nobodyWaits)
       } catch (error) {
         if (!isNotFound(error)) throw error
-        await client.create(Event, event).catch((refused: unknown) => {
-          if (!isAlreadyExists(refused)) throw refused
-        })
+        await client.create(Event, event, nobodyWaits).catch(ignoreAlreadyExists)
       }
     })
   }

@@ -50,7 +50,7 @@ function refused({ code, reason }: Refusal): TransportResponse {
 }
 
 async function following(
-  use: (parts: { cluster: FakeCluster; road: Road; informer: Informer<V1ConfigMap>; told: string[] }) => Promise<void>,
+  use: (parts: { cluster: FakeCluster; road: Road; informer: Informer<V1ConfigMap>; notifications: string[] }) => Promise<void>,
   options: Partial<InformerOptions<V1ConfigMap>> = {},
   refuse?: Road['refuse'],
 ): Promise<void> {
@@ -69,16 +69,16 @@ async function following(
     logger: silentLogger,
     ...options,
   })
-  const told: string[] = []
+  const notifications: string[] = []
   informer.addHandler({
-    onAdd: ({ metadata }) => void told.push(`+${metadata.name}`),
-    onUpdate: ({ metadata }) => void told.push(`~${metadata.name}`),
-    onDelete: ({ metadata }) => void told.push(`-${metadata.name}`),
+    onAdd: ({ metadata }) => void notifications.push(`+${metadata.name}`),
+    onUpdate: ({ metadata }) => void notifications.push(`~${metadata.name}`),
+    onDelete: ({ metadata }) => void notifications.push(`-${metadata.name}`),
   })
   informer.start()
   await cluster.advance({ seconds: 1 })
   try {
-    await use({ cluster, road, informer, told })
+    await use({ cluster, road, informer, notifications })
   } finally {
     informer.stop()
   }
@@ -88,11 +88,11 @@ const make = (cluster: FakeCluster, name: string, labels = {}) =>
   cluster.create(ConfigMap, { metadata: { namespace: 'default', name, labels } })
 
 test('one request brings the state and what comes after it', () =>
-  following(async ({ cluster, road, informer, told }) => {
-    assert.deepEqual([informer.hasSynced, told], [true, ['+first']])
+  following(async ({ cluster, road, informer, notifications }) => {
+    assert.deepEqual([informer.hasSynced, notifications], [true, ['+first']])
     await make(cluster, 'second')
     await cluster.advance({ seconds: 1 })
-    assert.deepEqual(told, ['+first', '+second'])
+    assert.deepEqual(notifications, ['+first', '+second'])
     assert.equal(road.targets.length, 1)
     assert.equal(road.targets[0]?.get('sendInitialEvents'), 'true')
     assert.equal(road.targets[0]?.get('allowWatchBookmarks'), 'true')
@@ -101,13 +101,14 @@ test('one request brings the state and what comes after it', () =>
 for (const refusal of [
   { code: 422, reason: 'Invalid' },
   { code: 400, reason: 'BadRequest' },
+  { code: 500, reason: 'InternalError' },
 ]) {
   test(`a server that knows no watch list (${refusal.code}) is asked for a list and a watch from it`, () =>
     following(
-      async ({ cluster, road, told }) => {
+      async ({ cluster, road, notifications }) => {
         await make(cluster, 'second')
         await cluster.advance({ seconds: 5 })
-        assert.deepEqual(told, ['+first', '+second'])
+        assert.deepEqual(notifications, ['+first', '+second'])
         assert.deepEqual(
           road.targets.map((query) => (query.has('sendInitialEvents') ? 'watch list' : query.has('watch') ? 'watch' : 'list')),
           ['watch list', 'list', 'watch'],
@@ -119,60 +120,60 @@ for (const refusal of [
 }
 
 test('a watch that broke goes on where it was, and tells nothing twice', () =>
-  following(async ({ cluster, road, informer, told }) => {
+  following(async ({ cluster, road, informer, notifications }) => {
     const seen = informer.version
     road.cut()
     await make(cluster, 'meanwhile')
     await cluster.advance({ seconds: 10 })
-    assert.deepEqual(told, ['+first', '+meanwhile'])
+    assert.deepEqual(notifications, ['+first', '+meanwhile'])
     assert.equal(road.targets.at(-1)?.get('resourceVersion'), seen)
     assert.equal(road.targets.at(-1)?.get('sendInitialEvents'), null)
   }))
 
 test('a version that has expired makes it begin anew, and only differences are told', () =>
-  following(async ({ cluster, road, told }) => {
+  following(async ({ cluster, road, notifications }) => {
     await make(cluster, 'stays')
     await make(cluster, 'goes')
     await cluster.advance({ seconds: 1 })
-    told.length = 0
+    notifications.length = 0
     road.refuse = (query) => (query.has('resourceVersion') ? { code: 410, reason: 'Expired' } : undefined)
     road.cut()
     await cluster.client.delete(ConfigMap, { namespace: 'default', name: 'goes' })
     await cluster.client.patch(ConfigMap, { namespace: 'default', name: 'first' }, { data: { key: 'value' } })
     await make(cluster, 'comes')
     await cluster.advance({ seconds: 10 })
-    assert.deepEqual(told.sort(), ['+comes', '-goes', '~first'])
+    assert.deepEqual(notifications.sort(), ['+comes', '-goes', '~first'])
   }))
 
 test('an object of the same name that is another one is told as gone and come', () =>
-  following(async ({ cluster, road, told }) => {
+  following(async ({ cluster, road, notifications }) => {
     road.refuse = (query) => (query.has('resourceVersion') ? { code: 410, reason: 'Expired' } : undefined)
     road.cut()
     await cluster.client.delete(ConfigMap, { namespace: 'default', name: 'first' })
     await make(cluster, 'first')
     await cluster.advance({ seconds: 10 })
-    assert.deepEqual(told, ['+first', '-first', '+first'])
+    assert.deepEqual(notifications, ['+first', '-first', '+first'])
   }))
 
 test('every so often all are told of again, for those who want that', () =>
   following(
-    async ({ cluster, told }) => {
+    async ({ cluster, notifications }) => {
       await cluster.advance({ seconds: 65 })
-      assert.deepEqual(told, ['+first', '~first', '~first'])
+      assert.deepEqual(notifications, ['+first', '~first', '~first'])
     },
     { resyncMs: 30_000 },
   ))
 
 test('only what is selected is followed; who comes late is told of what is there', () =>
   following(
-    async ({ cluster, informer, told }) => {
+    async ({ cluster, informer, notifications }) => {
       await make(cluster, 'right', { side: 'right' })
       await make(cluster, 'left', { side: 'left' })
       await cluster.advance({ seconds: 1 })
-      assert.deepEqual(told, ['+first', '+left'])
+      assert.deepEqual(notifications, ['+first', '+left'])
       await cluster.client.patch(ConfigMap, { namespace: 'default', name: 'left' }, { metadata: { labels: { side: 'right' } } })
       await cluster.advance({ seconds: 1 })
-      assert.deepEqual(told, ['+first', '+left', '-left'])
+      assert.deepEqual(notifications, ['+first', '+left', '-left'])
       const late: string[] = []
       using _handler = informer.addHandler({ onAdd: ({ metadata }) => void late.push(metadata.name ?? '') })
       assert.deepEqual(late, ['first'])

@@ -26,14 +26,14 @@ for (const prefersWatchList of [true, false]) {
         prefersWatchList,
       })
       informer.addIndex('owner', ({ data }) => [data?.['owner'] ?? ''])
-      const told = new Map<string, string>()
+      const notified = new Map<string, string>()
       informer.addHandler({
         onAdd: ({ metadata }) => {
-          assert.ok(!told.has(metadata.name ?? ''), `seed ${seed}: ${metadata.name} was added twice`)
-          told.set(metadata.name ?? '', metadata.resourceVersion ?? '')
+          assert.ok(!notified.has(metadata.name ?? ''), `seed ${seed}: ${metadata.name} was added twice`)
+          notified.set(metadata.name ?? '', metadata.resourceVersion ?? '')
         },
-        onUpdate: ({ metadata }) => void told.set(metadata.name ?? '', metadata.resourceVersion ?? ''),
-        onDelete: ({ metadata }) => void told.delete(metadata.name ?? ''),
+        onUpdate: ({ metadata }) => void notified.set(metadata.name ?? '', metadata.resourceVersion ?? ''),
+        onDelete: ({ metadata }) => void notified.delete(metadata.name ?? ''),
       })
       informer.start()
       for (let step = 0; step < 60; step++) {
@@ -48,7 +48,7 @@ for (const prefersWatchList of [true, false]) {
       await cluster.advance({ minutes: 15 })
       const truth = await cluster.list(ConfigMap, 'default')
       const versions = Object.fromEntries(truth.map(({ metadata }) => [metadata.name, metadata.resourceVersion]))
-      assert.deepEqual(Object.fromEntries([...told].sort()), versions, `seed ${seed}`)
+      assert.deepEqual(Object.fromEntries([...notified].sort()), versions, `seed ${seed}`)
       assert.deepEqual(
         informer
           .byIndex('owner', 'o1')

@@ -44,6 +44,9 @@ const firstBackoffMs = 800
 const longestBackoffMs = 30_000
 const endOfInitialEvents = 'k8s.io/initial-events-end'
 
+/** By which servers refuse to send the state as events; 500 is upstream's over an etcd that cannot tell of progress. */
+const noWatchList: ReadonlySet<number> = new Set([400, 422, 500])
+
 /**
  * ```
  * list ──> watch ──ended──> watch from the last version seen
@@ -149,7 +152,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
           this.#version = ''
           continue
         }
-        if (this.#usesWatchList && error instanceof StatusError && [400, 422].includes(error.code)) {
+        if (this.#usesWatchList && this.#version === '' && error instanceof StatusError && noWatchList.has(error.code)) {
           this.#usesWatchList = false
           continue
         }

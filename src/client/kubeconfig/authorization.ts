@@ -10,6 +10,7 @@ export async function authorizationOf({ token, tokenFile, username, password }: 
   }
   if (tokenFile === undefined) return bearer(token)
   if (token === undefined) return bearer(await files.readText(tokenFile))
+  // As client-go: a token file that cannot be read leaves the token that was read before.
   return bearer(await files.readText(tokenFile).catch(() => token))
 }
 

@@ -19,9 +19,11 @@ class Outside {
   status = 200
   program: () => { exitCode?: number; stdout?: string; stderr?: string } = () => ({})
   isMissing = false
+  inputIsTerminal = false
 
   readonly seams: ConnectSeams = {
     clock: this.clock,
+    terminal: this,
     files: {
       readText: async (path: string) => this.texts[path] ?? assert.fail(`nobody should read ${path}`),
       readTextIfPresent: async (path: string) => this.texts[path],
@@ -29,7 +31,7 @@ class Outside {
     processes: {
       run: async (command, args, options = {}) => {
         this.runs.push({ command, args, options })
-        if (this.isMissing) throw new Error('ENOENT')
+        if (this.isMissing) throw Object.assign(new Error('spawn ENOENT'), { code: 'ENOENT' })
         return { exitCode: 0, signal: null, stdout: '', stderr: '', ...this.program() }
       },
     } as Processes,
@@ -107,6 +109,7 @@ const plugin: ExecPlugin = {
   environment: { REGION: 'north' },
   providesClusterInfo: true,
   installHint: 'install it from example.com',
+  interactiveMode: 'IfAvailable',
 }
 const answer = (status: object, apiVersion = plugin.apiVersion) => ({
   stdout: JSON.stringify({ apiVersion, kind: 'ExecCredential', status }),
@@ -178,22 +181,27 @@ for (const [what, arrange, complaint] of [
   [
     'is not there',
     (outside: Outside) => void Object.assign(outside, { isMissing: true }),
-    /could not be started; install it from example\.com/,
+    /getting credentials: exec: fork\/exec \/bin\/login: no such file or directory$/,
   ],
   [
     'fails',
     (outside: Outside) => void Object.assign(outside, { program: () => ({ exitCode: 3, stderr: 'no login\n' }) }),
-    /ended with 3: no login/,
+    /exec: executable \/bin\/login failed with exit code 3$/,
   ],
   [
     'speaks another version',
     (outside: Outside) => void Object.assign(outside, { program: () => answer({ token: 't' }, 'client.authentication.k8s.io/v1beta1') }),
-    /answered in client\.authentication\.k8s\.io\/v1beta1, not in client\.authentication\.k8s\.io\/v1/,
+    /is configured to use API version client\.authentication\.k8s\.io\/v1, plugin returned version client\.authentication\.k8s\.io\/v1beta1/,
   ],
   [
     'gives nothing',
     (outside: Outside) => void Object.assign(outside, { program: () => ({ stdout: JSON.stringify({ apiVersion: plugin.apiVersion }) }) }),
-    /answered without a status/,
+    /exec plugin didn't return a status field/,
+  ],
+  [
+    'says what cannot be read',
+    (outside: Outside) => void Object.assign(outside, { program: () => ({ stdout: 'hello' }) }),
+    /decoding stdout: /,
   ],
 ] as const) {
   test(`a program that ${what} is complained of, and asked again by the next request`, async () => {
@@ -206,6 +214,36 @@ for (const [what, arrange, complaint] of [
     assert.equal(outside.lastHeaders['authorization'], 'Bearer at last')
   })
 }
+
+test('a program by its bare name that is not on the path is told of with how to install it', async () => {
+  const outside = new Outside()
+  outside.isMissing = true
+  const transport = await outside.connect({ exec: { ...plugin, command: 'login' } })
+  await assert.rejects(
+    ask(transport),
+    /^CredentialError: getting credentials: exec: executable login not found\n\ninstall it from example\.com$/,
+  )
+})
+
+test('a program shares our standard error, and our input where there is a terminal and it may ask', async () => {
+  for (const [interactiveMode, inputIsTerminal, asks] of [
+    ['IfAvailable', true, true],
+    ['IfAvailable', false, false],
+    ['Never', true, false],
+    ['Always', true, true],
+  ] as const) {
+    const outside = new Outside()
+    outside.program = () => answer({ token: 't' })
+    outside.inputIsTerminal = inputIsTerminal
+    await ask(await outside.connect({ exec: { ...plugin, interactiveMode } }))
+    const { shares, environment } = outside.runs[0]?.options ?? {}
+    assert.deepEqual(shares, { input: asks, errors: true })
+    assert.equal(JSON.parse(environment?.['KUBERNETES_EXEC_INFO'] ?? '').spec.interactive, asks)
+  }
+  const outside = new Outside()
+  const transport = await outside.connect({ exec: { ...plugin, interactiveMode: 'Always' } })
+  await assert.rejects(ask(transport), /cannot support interactive mode: standard input is not a terminal$/)
+})
 
 test('a process in a pod finds its cluster by the environment and the mounted files; elsewhere there is none', async () => {
   const outside = new Outside()

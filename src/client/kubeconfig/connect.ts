@@ -6,13 +6,24 @@ import type { Files } from '#base/files.ts'
 import type { HttpClient, HttpClientOptions } from '#base/http-client.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { Processes } from '#base/processes.ts'
+import type { Terminal } from '#base/terminal.ts'
 import { httpTransport } from '#client/http-transport.ts'
 import { authorizationOf, bearer } from '#client/kubeconfig/authorization.ts'
 import { ExecCredentials } from '#client/kubeconfig/exec-plugin.ts'
 import type { KubeconfigCluster, KubeconfigContext, KubeconfigUser } from '#client/kubeconfig/kubeconfig.ts'
+import { type OidcConfig, OidcTokens } from '#client/kubeconfig/oidc-tokens.ts'
 import type { Transport } from '#client/transport.ts'
 
-export type ConnectSeams = { files: Files; processes: Processes; clock: Clock; http(options: HttpClientOptions): HttpClient }
+export type ConnectSeams = {
+  files: Files
+  processes: Processes
+  clock: Clock
+  /** Where a person may be who is asked; ours unless said. */
+  terminal?: Pick<Terminal, 'inputIsTerminal'>
+  http(options: HttpClientOptions): HttpClient
+  /** Writes the new tokens of an auth provider to where the old ones came from. */
+  keepProvider?(config: OidcConfig): Promise<void>
+}
 
 /** How long a token that was read from a file is believed: files of tokens are renewed while we run. */
 const tokenFileMs = 10_000
@@ -52,7 +63,7 @@ function connectByProgram(
 export function tlsOf(cluster: KubeconfigCluster, certificate: string | undefined, key: string | undefined): HttpClientOptions {
   return {
     ...defined({ ca: cluster.authority, serverName: cluster.serverName, cert: certificate, key, proxyUrl: cluster.proxyUrl }),
-    ...(cluster.skipsVerification ? { insecureSkipVerify: true } : {}),
+    ...omitEmpty({ insecureSkipVerify: cluster.skipsVerification }),
   }
 }
 
@@ -76,7 +87,14 @@ export async function inClusterContext(
   return { name: 'in-cluster', namespace: namespace?.trim() ?? '', cluster, user: { tokenFile: `${serviceAccountDirectory}/token` } }
 }
 
-function renewedAuthorization(user: KubeconfigUser, { files, clock }: ConnectSeams): () => Promise<string | undefined> {
+function renewedAuthorization(user: KubeconfigUser, seams: ConnectSeams): () => Promise<string | undefined> {
+  const { files, clock, http, keepProvider } = seams
+  if (user.authProvider !== undefined) {
+    const { name, config, authority } = user.authProvider
+    if (name !== 'oidc') throw new Error(`no Auth Provider found for name ${JSON.stringify(name)}`)
+    const tokens = new OidcTokens(config, { clock, http, ...defined({ authority, keep: keepProvider }) })
+    return async () => bearer(await tokens.get())
+  }
   let read: { text: string | undefined; atMs: number } | undefined
   return async () => {
     const isOld = read === undefined || (user.tokenFile !== undefined && clock.now() - read.atMs > tokenFileMs)
@@ -90,8 +108,7 @@ function impersonationHeaders({ impersonate }: KubeconfigUser): Record<string, s
   const { user, uid, groups, extra } = impersonate
   return {
     'impersonate-user': user,
-    ...omitEmpty({ 'impersonate-uid': uid }),
-    ...(groups.length === 0 ? {} : { 'impersonate-group': [...groups] }),
+    ...omitEmpty({ 'impersonate-uid': uid, 'impersonate-group': [...groups] }),
     ...Object.fromEntries(
       Object.entries(extra).map(([key, values]) => [`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`, [...values]]),
     ),

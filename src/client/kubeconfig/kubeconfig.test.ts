@@ -117,6 +117,7 @@ test('a program with a slash is relative to the kubeconfig, one without is looke
     environment: { REGION: 'north' },
     providesClusterInfo: true,
     installHint: 'install it',
+    interactiveMode: 'IfAvailable',
   })
   assert.equal((await config.context('by-path-program')).user.exec?.command, 'login')
 })

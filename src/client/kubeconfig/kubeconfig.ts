@@ -4,6 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { jsYaml } from '#api/codec/js-yaml.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type KubeconfigCluster = {
   server: string
@@ -23,7 +24,12 @@ export type ExecPlugin = {
   /** Tells the plugin which cluster it is for. */
   providesClusterInfo: boolean
   installHint: string
+  /** Whether it may ask the person at the terminal; where there is none, `Always` fails. */
+  interactiveMode: 'Never' | 'IfAvailable' | 'Always'
 }
+
+/** A provider that clients know themselves: `oidc`. */
+export type AuthProvider = { name: string; config: Readonly<Record<string, string>> /** PEM. */; authority?: string }
 
 export type KubeconfigUser = {
   certificate?: string
@@ -33,6 +39,7 @@ export type KubeconfigUser = {
   username?: string
   password?: string
   exec?: ExecPlugin
+  authProvider?: AuthProvider
   impersonate?: { user: string; uid: string; groups: readonly string[]; extra: Readonly<Record<string, readonly string[]>> }
 }
 
@@ -144,8 +151,7 @@ export async function readCluster(files: Files, { value, directory }: Entry): Pr
     server: text(value['server']),
     skipsVerification: value['insecure-skip-tls-verify'] === true,
     ...defined({ authority }),
-    ...(serverName === '' ? {} : { serverName }),
-    ...(proxyUrl === '' ? {} : { proxyUrl }),
+    ...omitEmpty({ serverName, proxyUrl }),
   }
 }
 
@@ -153,9 +159,10 @@ export async function readCluster(files: Files, { value, directory }: Entry): Pr
 export async function readUser(files: Files, { value, directory }: Entry): Promise<KubeconfigUser> {
   const certificate = await readPem(files, value, 'client-certificate', directory)
   const key = await readPem(files, value, 'client-key', directory)
-  const user: KubeconfigUser = { ...defined({ certificate, key }) }
+  const user: KubeconfigUser = defined({ certificate, key })
   for (const field of ['token', 'username', 'password'] as const) if (text(value[field]) !== '') user[field] = text(value[field])
   if (text(value['tokenFile']) !== '') user.tokenFile = pathIn(directory, text(value['tokenFile']))
+  if (value['auth-provider']) user.authProvider = await authProvider(files, value['auth-provider'] as Json, directory)
   if (value['exec']) user.exec = execPlugin(value['exec'] as Json, directory)
   if (text(value['as']) !== '') {
     user.impersonate = {
@@ -181,6 +188,14 @@ function sourceOf(path: string, content: string): Source {
   return { directory: dirname(path), raw: raw as RawConfig }
 }
 
+async function authProvider(files: Files, raw: Json, directory: string): Promise<AuthProvider> {
+  const config = (raw['config'] ?? {}) as Record<string, string>
+  const authority = await readPem(files, config, 'idp-certificate-authority', directory)
+  return { name: text(raw['name']), config, ...defined({ authority }) }
+}
+
+const interactiveModes = ['Never', 'IfAvailable', 'Always'] as const
+
 function execPlugin(raw: Json, directory: string): ExecPlugin {
   const command = text(raw['command'])
   const env = (raw['env'] as { name: string; value: string }[] | null | undefined) ?? []
@@ -192,6 +207,7 @@ function execPlugin(raw: Json, directory: string): ExecPlugin {
     environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
     providesClusterInfo: raw['provideClusterInfo'] === true,
     installHint: text(raw['installHint']),
+    interactiveMode: interactiveModes.find((mode) => mode === raw['interactiveMode']) ?? 'IfAvailable',
   }
 }
 

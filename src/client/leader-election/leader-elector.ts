@@ -2,7 +2,7 @@
 import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
 import type { V1ObjectReference } from '#api/core/v1/types.gen.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { formatMicroTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
@@ -126,10 +126,7 @@ export class LeaderElector {
     const { client, clock, namespace, name, identity, leaseDurationMs, logger } = this.#options
     try {
       const now = formatMicroTime(clock.nowMicros())
-      const current = await client.get(Lease, namespace, name).catch((error: unknown) => {
-        if (isNotFound(error)) return undefined
-        throw error
-      })
+      const current = await client.get(Lease, namespace, name).catch(ignoreNotFound)
       if (current === undefined) {
         const spec = { holderIdentity: identity, leaseDurationSeconds: leaseDurationMs / 1000, acquireTime: now, renewTime: now }
         this.#observe(await client.create(Lease, { metadata: { namespace, name }, spec: { ...spec, leaseTransitions: 0 } }))

@@ -5,7 +5,13 @@ import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 
 /** A client that the server believes to be this user, without a credential and without a socket. */
-export function clientInProcess({ server }: RunningApiServer, name: string, groups: readonly string[]): Client {
+export function clientInProcess(
+  { server }: RunningApiServer,
+  name: string,
+  groups: readonly string[],
+  options: { sharesObjects?: boolean } = {},
+): Client {
   const connection = new TrustedConnection({ name, groups, extra: {} })
-  return new Client({ transport: inProcessTransport(inProcess(server.handler.handle, connection)), userAgent: 'typernetes' })
+  const transport = inProcessTransport(inProcess(server.handler.handle, connection), options)
+  return new Client({ transport, userAgent: 'typernetes' })
 }

@@ -1,4 +1,6 @@
 import { onlyPlugins } from '#apiserver/admission/plugins.ts'
+import { effectiveApiServerGates } from '#apiserver/effective-gates.ts'
+import { joinedHostPort } from '#apiserver/node-connections/node-connections.ts'
 import { type RunningApiServer, runApiServer } from '#apiserver/run-api-server.ts'
 import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
@@ -16,6 +18,7 @@ import type { ApiserverFlags } from '#cmd/apiserver/flags.ts'
 import { servingFiles } from '#cmd/apiserver/serving-files.ts'
 import { etcdTls } from '#cmd/up/open-store.ts'
 import { kubernetesVersionInfo } from '#cmd/version.ts'
+import { sayGatesWithoutEffect } from '#cmd/without-effect.ts'
 import { openEtcdStore } from '#store/etcd/etcd-store.ts'
 import type { Store } from '#store/store.ts'
 
@@ -28,6 +31,7 @@ const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 /** Runs until a signal ends it. */
 export async function runApiserverCommand(flags: ApiserverFlags, logger: Logger): Promise<void> {
   checkFlags(flags)
+  sayGatesWithoutEffect(ownGates(flags), effectiveApiServerGates, logger)
   const lifecycle = new Lifecycle({ clock: systemClock, logger, drainMs: drainMs + flags.shutdownDelayDuration })
   await runUntilSignal(lifecycle, processSignals, async () => {
     const store = await lifecycle.stage('store', async (stage) => stageStore(stage, flags, logger))
@@ -38,6 +42,10 @@ export async function runApiserverCommand(flags: ApiserverFlags, logger: Logger)
   // Watches that are still open may not keep us waiting.
   thisProcess.exit(0)
 }
+
+/** A component's gates may be named with it; those of others are none of ours. */
+const ownGates = ({ featureGates }: Pick<ApiserverFlags, 'featureGates'>): string[] =>
+  featureGates.filter((gate) => !/^(?!kube:)[^=]*:/.test(gate)).map((gate) => gate.replace(/^kube:/, ''))
 
 /** In upstream's words. */
 function checkFlags(flags: ApiserverFlags): void {
@@ -89,6 +97,7 @@ async function serve(stage: Stage, store: Store, flags: ApiserverFlags, logger: 
   )
   const { kubeletCertificateAuthority: authorityFile, admissionControl } = flags
   const authority = authorityFile === '' ? undefined : await nodeFiles.readText(authorityFile)
+  const peerAuthority = flags.peerCaFile === '' ? undefined : await nodeFiles.readText(flags.peerCaFile)
   const only = admissionControl.length === 0 ? undefined : onlyPlugins(admissionControl)
   const [from = 0, to = 0] = flags.serviceNodePortRange.split('-').map(Number)
   const running = await runApiServer({
@@ -98,8 +107,7 @@ async function serve(stage: Stage, store: Store, flags: ApiserverFlags, logger: 
     serviceCidrs,
     kubernetesServiceIp: serviceIp,
     nodePortRange: [from, to],
-    // A component's gates may be named with it; those of others are none of ours.
-    featureGates: flags.featureGates.filter((gate) => !/^(?!kube:)[^=]*:/.test(gate)).map((gate) => gate.replace(/^kube:/, '')),
+    featureGates: ownGates(flags),
     runtimeConfig: flags.runtimeConfig,
     servesLegacyApis: flags.legacyApis,
     access: {
@@ -116,6 +124,8 @@ async function serve(stage: Stage, store: Store, flags: ApiserverFlags, logger: 
     requests: flags,
     version: kubernetesVersionInfo(),
     sharesStore: true,
+    peerAuthority,
+    peerAddress: peerAddressOf(flags, advertised),
     hostName: thisMachine().hostname,
     nodeConnections: {
       ...defined({ kubeletCertificateAuthority: authority }),
@@ -125,11 +135,16 @@ async function serve(stage: Stage, store: Store, flags: ApiserverFlags, logger: 
   })
   stage.defer(() => running.stop())
   stage.onDrain(async () => {
-    running.server.drain()
+    running.server.leave()
     if (flags.shutdownDelayDuration > 0) await systemClock.sleep(flags.shutdownDelayDuration)
     const isOver = new AbortController()
     await running.drain(systemClock.sleep(drainMs / 2, isOver.signal).catch(() => {}))
     isOver.abort()
   })
   return running
+}
+
+function peerAddressOf({ peerAdvertiseIp, peerAdvertisePort, securePort }: ApiserverFlags, advertised: string): string | undefined {
+  if (peerAdvertiseIp === '' && peerAdvertisePort === '') return undefined
+  return joinedHostPort(peerAdvertiseIp || advertised, peerAdvertisePort || String(securePort))
 }

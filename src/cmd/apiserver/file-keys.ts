@@ -1,8 +1,10 @@
 import { createPrivateKey } from 'node:crypto'
+import { ExpiryWatch, type WatchedCertificate, watchedCertificate } from '#apiserver/pki/expiry-watch.ts'
 import type { ServiceAccountKeys } from '#apiserver/pki/key-directory.ts'
 import type { CertificateAndKey, ServerKeys } from '#apiserver/pki/server-keys.ts'
-import type { Clock, Timer } from '#base/clock.ts'
+import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { Logger } from '#base/log.ts'
 
 /** The files that flags name; empty ones are not given. */
@@ -24,24 +26,35 @@ export class FileKeys implements ServerKeys {
   readonly #paths: KeyFiles
   readonly #seams: Seams
   readonly #listeners = new Set<(changed: readonly string[]) => void>()
-  readonly #watches: readonly Disposable[]
+  readonly #changes: FollowedFiles
+  readonly #expiry: ExpiryWatch
   readonly serviceAccountKeys: ServiceAccountKeys
   #contents: Contents
-  #reload: Timer | undefined
 
-  private constructor(paths: KeyFiles, seams: Seams, contents: Contents, serviceAccountKeys: ServiceAccountKeys) {
+  private constructor(paths: KeyFiles, seams: Seams, contents: Contents, serviceAccountKeys: ServiceAccountKeys, changes: FollowedFiles) {
     this.#paths = paths
     this.#seams = seams
     this.#contents = contents
     this.serviceAccountKeys = serviceAccountKeys
-    const watched = [paths.serving.certificate, paths.serving.key, paths.clientCa, paths.kubeletClient.certificate, paths.kubeletClient.key]
-    this.#watches = [...new Set(watched)].filter((path) => path !== '').map((path) => seams.files.watch(path, () => this.#changed()))
+    this.#expiry = new ExpiryWatch({ ...seams, certificates: () => this.#certificates() })
+    this.#changes = changes
+    changes.readAgain(
+      () => this.#readAgain(),
+      (error) => seams.logger.error('failed to read changed certificates', { error: String(error) }),
+    )
   }
 
   static async open(paths: KeyFiles, seams: Seams): Promise<FileKeys> {
-    const privateKey = createPrivateKey(await seams.files.readText(paths.serviceAccountSigningKey))
+    const { files, clock } = seams
+    const { serving, clientCa, kubeletClient } = paths
+    const given = [serving.certificate, serving.key, clientCa, kubeletClient.certificate, kubeletClient.key].filter((path) => path !== '')
+    using stack = new DisposableStack()
+    const changes = stack.use(FollowedFiles.at([...new Set(given)], files, { clock, ms: settleMs }))
+    const privateKey = createPrivateKey(await files.readText(paths.serviceAccountSigningKey))
     // Whose tokens are believed is said by flags of their own.
-    return new FileKeys(paths, seams, await readAll(paths, seams.files), { privateKey, publicKeys: [] })
+    const keys = new FileKeys(paths, seams, await readAll(paths, files), { privateKey, publicKeys: [] }, changes)
+    stack.move()
+    return keys
   }
 
   authority(name: 'ca' | 'front-proxy-ca'): { certificatePem: string } {
@@ -61,16 +74,19 @@ export class FileKeys implements ServerKeys {
   }
 
   [Symbol.dispose](): void {
-    for (const watch of this.#watches) watch[Symbol.dispose]()
-    this.#reload?.cancel()
+    this.#changes[Symbol.dispose]()
+    this.#expiry[Symbol.dispose]()
     this.#listeners.clear()
   }
 
-  #changed(): void {
-    this.#reload ??= this.#seams.clock.after(settleMs, () => {
-      this.#reload = undefined
-      this.#readAgain().catch((error: unknown) => this.#seams.logger.error('failed to read changed certificates', { error: String(error) }))
-    })
+  /** The authority may be several, of which some are old on purpose. */
+  #certificates(): WatchedCertificate[] {
+    const { serving, kubeletClient } = this.#contents
+    const given = [
+      { place: this.#paths.serving.certificate, certificatePem: serving.certificatePem },
+      { place: this.#paths.kubeletClient.certificate, certificatePem: kubeletClient?.certificatePem },
+    ]
+    return given.flatMap(({ place, certificatePem }) => (certificatePem === undefined ? [] : [watchedCertificate(place, certificatePem)]))
   }
 
   async #readAgain(): Promise<void> {
@@ -82,6 +98,7 @@ export class FileKeys implements ServerKeys {
       ...(this.#contents.kubeletClient?.certificatePem === before.kubeletClient?.certificatePem ? [] : ['apiserver-kubelet-client']),
     ]
     if (changed.length === 0) return
+    this.#expiry.look()
     this.#seams.logger.info('certificates were renewed', { names: changed })
     for (const listener of this.#listeners) listener(changed)
   }

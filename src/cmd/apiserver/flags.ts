@@ -1,8 +1,11 @@
 import { decimal, defineOptions, duration, list, type OptionValues, onOff, text, wholeNumber } from '#base/options.ts'
-import { checkPortRange, checkRanges } from '#cmd/check-values.ts'
+import { checkFeatureGate, checkPortRange, checkRanges } from '#cmd/check-values.ts'
+import { versionOptions } from '#cmd/component-versions.ts'
+import { logOptions } from '#cmd/log-options.ts'
 import { aggregationOptions } from '#cmd/up/options/aggregation.ts'
 import { authenticationOptions, serviceAccountOptions } from '#cmd/up/options/authentication.ts'
 import { authorizationOptions } from '#cmd/up/options/authorization.ts'
+import { fairUseOptions } from '#cmd/up/options/fair-use.ts'
 import { nodeOptions } from '#cmd/up/options/nodes.ts'
 import { objectOptions } from '#cmd/up/options/objects.ts'
 import { requestOptions } from '#cmd/up/options/requests.ts'
@@ -52,7 +55,7 @@ export const apiserverOptions = defineOptions({
   serviceNodePortRange: text('where services get their node ports from', {
     ...{ placeholder: 'FROM-TO', default: '30000-32767', check: checkPortRange },
   }),
-  featureGates: list('switch features on or off (A=true,B=false)', { default: [] }),
+  featureGates: list('switch features on or off (A=true,B=false)', { default: [], check: checkFeatureGate }),
   runtimeConfig: list('switch API versions on or off (storage.k8s.io/v1beta1=true, api/all=true)', { default: [] }),
   legacyApis: onOff('serve API versions that Kubernetes has removed', { default: true }),
   eventTtl: duration('how long events are kept', { default: 3_600_000, defaultText: '1h' }),
@@ -75,15 +78,26 @@ export const apiserverOptions = defineOptions({
     ...nodeOptions.kubeletPreferredAddressTypes,
     default: ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'],
   },
+  peerCaFile: text('the authority that certificates of other API servers must come from, where requests are passed on to them', {
+    ...{ placeholder: 'FILE', default: '', defaultText: "--client-ca-file's" },
+  }),
+  peerAdvertiseIp: text('by which other API servers reach this one', {
+    ...{ placeholder: 'ADDR', default: '', defaultText: '--advertise-address' },
+  }),
+  peerAdvertisePort: text('the port at which other API servers reach this one', {
+    ...{ placeholder: 'PORT', default: '', defaultText: '--secure-port' },
+  }),
   ...objectOptions,
   enableAdmissionPlugins: { ...objectOptions.enableAdmissionPlugins, default: none },
   admissionControl: list('legacy: the admission plugins that run, and no others, in place of the two flags above', { default: [] }),
   ...requestOptions,
+  ...fairUseOptions,
   auditLogMaxsize: { ...requestOptions.auditLogMaxsize, default: 100 },
   auditLogMaxbackup: { ...requestOptions.auditLogMaxbackup, default: 100 },
   auditLogMaxage: { ...requestOptions.auditLogMaxage, default: 366 },
   v: decimal("upstream's level of the log: 4 and more is debug", { default: 0 }),
-  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+  ...versionOptions,
+  ...logOptions,
 })
 
 export type ApiserverFlags = OptionValues<typeof apiserverOptions>
@@ -99,13 +113,13 @@ export const apiserverFlagsWithoutEffect = flagsWithoutEffect(
   'audit-webhook-truncate-max-batch-size audit-webhook-truncate-max-event-size audit-webhook-version contention-profiling',
   'coordinated-leadership-lease-duration coordinated-leadership-renew-deadline coordinated-leadership-retry-period',
   'cors-allowed-origins debug-socket-path default-not-ready-toleration-seconds default-unreachable-toleration-seconds',
-  'delete-collection-workers disable-http2-serving disabled-metrics egress-selector-config-file emulated-version',
+  'delete-collection-workers disable-http2-serving disabled-metrics egress-selector-config-file',
   'emulation-forward-compatible enable-garbage-collector enable-logs-handler endpoint-reconciler-type',
   'etcd-count-metric-poll-period etcd-db-metric-poll-interval etcd-healthcheck-timeout etcd-readycheck-timeout etcd-servers-overrides',
   'external-hostname goaway-chance http2-max-streams-per-connection kubelet-timeout kubernetes-service-node-port',
   'lease-reuse-duration-seconds livez-grace-period log-flush-frequency log-json-info-buffer-size log-json-split-stream',
-  'log-text-info-buffer-size log-text-split-stream logging-format max-connection-bytes-per-sec min-compatibility-version',
-  'min-request-timeout peer-advertise-ip peer-advertise-port peer-ca-file permit-address-sharing permit-port-sharing profiling',
+  'log-text-info-buffer-size log-text-split-stream logging-format max-connection-bytes-per-sec',
+  'min-request-timeout permit-address-sharing permit-port-sharing profiling',
   'runtime-config-emulation-forward-compatible service-account-lookup service-account-signing-endpoint',
   'show-hidden-metrics-for-version shutdown-send-retry-after shutdown-watch-termination-grace-period storage-backend',
   'storage-initialization-timeout storage-media-type strict-transport-security-directives tls-cipher-suites tls-curve-preferences',

@@ -27,7 +27,7 @@ export async function renewCertificates(names: readonly string[], { dataDir }: {
   thisProcess.print(`Renewed: ${renewed.sort().join(', ')}`)
 }
 
-async function keysIn(dataDir: string): Promise<ClusterKeys & Disposable> {
+export async function keysIn(dataDir: string): Promise<ClusterKeys & Disposable> {
   const path = join(dataDir, 'pki')
   if ((await nodeFiles.stat(join(path, 'ca.crt'))) === undefined) throw new Error(`there is no cluster in ${dataDir}; see --data-dir`)
   const directory = await openKeyDirectory(nodeFiles, path)

@@ -32,8 +32,10 @@ function script(type: string, server: Pick<PluginServer, 'port' | 'token'> | und
 const callScript = (type: string, { port, token }: Pick<PluginServer, 'port' | 'token'>): string => `export LC_ALL=C
 if { exec 3<>/dev/tcp/127.0.0.1/${port}; } 2>/dev/null; then
   IFS= read -r -d '' input
+  # A kubelet that ends now may not end this program, which has an answer to give.
+  trap '' PIPE
   printf '%s\\n' ${token} ${quoted(type)} "CNI_COMMAND=$CNI_COMMAND" "CNI_CONTAINERID=$CNI_CONTAINERID" "CNI_NETNS=$CNI_NETNS" \\
-    "CNI_IFNAME=$CNI_IFNAME" "CNI_PATH=$CNI_PATH" "CNI_ARGS=$CNI_ARGS" '' "\${#input}" "$input" >&3
+    "CNI_IFNAME=$CNI_IFNAME" "CNI_PATH=$CNI_PATH" "CNI_ARGS=$CNI_ARGS" '' "\${#input}" "$input" 2>/dev/null >&3
   if read -r code <&3; then
     while IFS= read -r line || [ -n "$line" ]; do printf '%s\\n' "$line"; done <&3
     exit "$code"

@@ -1,28 +1,28 @@
 import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { nodeFiles } from '#base/files.ts'
-import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
-import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { systemRandom } from '#base/random.ts'
-import type { Client } from '#client/client.ts'
-import { EventRecorder } from '#client/events/event-recorder.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
-import { LeaderElector } from '#client/leader-election/leader-elector.ts'
 import type { ControllerManagerFlags } from '#cmd/controller-manager/flags.ts'
+import { runManagerStorage } from '#cmd/controller-manager/manager-storage.ts'
+import { runManagerVerticalAutoscaler } from '#cmd/controller-manager/manager-vertical-autoscaler.ts'
 import { serviceAccountToken } from '#cmd/controller-manager/service-account-token.ts'
 import { settingsOf } from '#cmd/controller-manager/settings.ts'
-import { serveHealth } from '#cmd/serve-health.ts'
+import { type Led, runLed } from '#cmd/run-led.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
+import { sayGatesWithoutEffect } from '#cmd/without-effect.ts'
 import { controllers } from '#controllers/controllers.ts'
 import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
+import { effectiveControllerGates } from '#controllers/runtime/effective-gates.ts'
 import { selectControllers } from '#controllers/runtime/select-controllers.ts'
 
 const seams = { clock: systemClock, random: systemRandom }
 
 /** Runs until a signal ends it, or leadership is lost: then another instance leads, and this one must not touch anything. */
 export async function runControllerManager(flags: ControllerManagerFlags, logger: Logger): Promise<void> {
+  sayGatesWithoutEffect(flags.featureGates, effectiveControllerGates, logger)
   const metrics = new Metrics()
   const selected = selectControllers(controllers, flags.controllers).filter(
     ({ alias }) => flags.enableGarbageCollector || alias !== 'garbagecollector',
@@ -33,86 +33,30 @@ export async function runControllerManager(flags: ControllerManagerFlags, logger
     server: flags.master,
     userAgent: `kube-controller-manager/${kubernetesVersion}`,
   })
-  const manager = new ControllerManager({
-    controllers: selected,
-    client,
-    ...(flags.useServiceAccountCredentials
-      ? { clientFor: async (account: string) => client.as(serviceAccountToken(account, client, systemClock)) }
-      : {}),
-    ...seams,
-    logger,
-    metrics,
-    settings,
+  const asAccount = async (account: string) => client.as(serviceAccountToken(account, client, systemClock))
+  const acting = { client, ...defined({ clientFor: flags.useServiceAccountCredentials ? asAccount : undefined }), ...seams, logger }
+  const hasStorage = flags.storage && selected.some(({ alias }) => alias === 'persistentvolume-binder')
+  const manager = managed(new ControllerManager({ ...acting, controllers: selected, metrics, settings }), async (signal) => {
+    await Promise.all([
+      hasStorage && runManagerStorage({ ...acting, signal }),
+      flags.verticalPodAutoscaler && runManagerVerticalAutoscaler({ ...acting, signal }),
+    ])
   })
-  const lifecycle = new Lifecycle({ clock: systemClock, logger })
-  const elector = flags.leaderElect ? electorFor(flags, client, manager, metrics, logger) : undefined
-  await runUntilSignal(lifecycle, processSignals, async () => {
-    if (flags.securePort !== 0) await lifecycle.stage('health', (stage) => health(stage, flags, metrics, elector))
-    await lifecycle.stage('controllers', async (stage) => {
-      if (elector !== undefined) return electing(stage, elector, manager)
-      stage.defer(() => manager.stop())
-      await manager.start(stage.signal)
-    })
-    logger.info('controller manager is running')
-  })
+  await runLed(flags, { component: 'kube-controller-manager', client, led: manager, metrics, logger })
 }
 
-function electorFor(flags: ControllerManagerFlags, client: Client, manager: ControllerManager, metrics: Metrics, logger: Logger) {
-  const name = flags.leaderElectResourceName
-  const status = metrics.gauge('leader_election_master_status', 'Whether this process leads, by the name of the lease')
-  status.set(0, { name })
-  const identity = `${thisMachine().hostname}_${systemRandom.uuid()}`
-  return new LeaderElector({
-    client,
-    ...seams,
-    logger,
-    namespace: flags.leaderElectResourceNamespace,
-    name,
-    identity,
-    events: new EventRecorder({ client, clock: systemClock, logger, component: identity }),
-    leaseDurationMs: flags.leaderElectLeaseDuration,
-    renewDeadlineMs: flags.leaderElectRenewDeadline,
-    retryPeriodMs: flags.leaderElectRetryPeriod,
-    lead(signal) {
-      status.set(1, { name })
-      signal.addEventListener('abort', () => status.set(0, { name }))
-      manager.start(signal).catch((error: unknown) => {
-        if (!signal.aborted) logger.error('failed to start controllers', { error: String(error) })
-      })
+/** The controllers, and beside them what ends when they do. */
+function managed(manager: ControllerManager, runBeside: (signal: AbortSignal) => Promise<void>): Led {
+  const stopped = new AbortController()
+  let beside: Promise<void> | undefined
+  return {
+    async start(signal) {
+      beside = runBeside(signal === undefined ? stopped.signal : AbortSignal.any([signal, stopped.signal]))
+      await manager.start(signal)
     },
-  })
-}
-
-function electing(stage: Stage, elector: LeaderElector, manager: ControllerManager): void {
-  const abort = new AbortController()
-  const running = elector.run(abort.signal).then(() => {
-    if (abort.signal.aborted) return
-    // What was decided while we led may be half done elsewhere by now: begin anew, as upstream does.
-    thisProcess.complain('leaderelection lost')
-    thisProcess.exit(1)
-  })
-  stage.defer(async () => {
-    abort.abort()
-    await running
-  })
-  // Comes first at the end: the lease is given back only when nothing is written any more.
-  stage.defer(() => manager.stop())
-}
-
-async function health(stage: Stage, flags: ControllerManagerFlags, metrics: Metrics, elector: LeaderElector | undefined): Promise<void> {
-  const { tlsCertFile, tlsPrivateKeyFile } = flags
-  const tls =
-    tlsCertFile === '' ? undefined : { cert: await nodeFiles.readText(tlsCertFile), key: await nodeFiles.readText(tlsPrivateKeyFile) }
-  const checks =
-    elector === undefined ? {} : { leaderElection: () => (elector.isOverdue ? 'failed election to renew leadership' : undefined) }
-  const listener = await serveHealth({
-    component: 'kube-controller-manager',
-    host: flags.bindAddress,
-    port: flags.securePort,
-    metrics,
-    ...seams,
-    checks,
-    ...defined({ tls }),
-  })
-  stage.defer(() => listener.close())
+    async stop() {
+      stopped.abort()
+      await Promise.all([manager.stop(), beside])
+    },
+  }
 }

@@ -9,27 +9,19 @@ import {
   text,
   wholeNumber,
 } from '#base/options.ts'
+import { checkFeatureGate } from '#cmd/check-values.ts'
+import { versionOptions } from '#cmd/component-versions.ts'
+import { leaderElectionOptions } from '#cmd/leader-election-options.ts'
+import { logOptions } from '#cmd/log-options.ts'
+import { managerOptions, nodeRangeOptions } from '#cmd/manager-options.ts'
 import { flagsWithoutEffect } from '#cmd/without-effect.ts'
 import { defaultSettings } from '#controllers/runtime/settings.ts'
 
 const hourMs = 3_600_000
 
 export const controllerManagerOptions = defineOptions({
-  kubeconfig: text('how the API server is reached', { placeholder: 'FILE', default: '', defaultText: 'as a pod does' }),
-  master: text("the API server's address, instead of the kubeconfig's", { placeholder: 'URL', default: '' }),
-  controllers: list("which controllers run, in upstream's syntax (*,-job,…)", { placeholder: 'LIST', default: ['*'] }),
-  useServiceAccountCredentials: onOff('let each controller act as a service account of its own', { default: false }),
-  bindAddress: text('serve health and metrics on this address', { placeholder: 'ADDR', default: '127.0.0.1' }),
-  securePort: wholeNumber('serve health and metrics on this port; 0 does not', { default: 10_257 }),
-  tlsCertFile: text('the certificate of that port', { placeholder: 'FILE', default: '', defaultText: 'one made for this run' }),
-  tlsPrivateKeyFile: text('the private key of that certificate', { placeholder: 'FILE', default: '' }),
-
-  leaderElect: onOff('of several controller managers let one do the work', { default: true }),
-  leaderElectLeaseDuration: duration('how long others wait before they take over', { default: 15_000, defaultText: '15s' }),
-  leaderElectRenewDeadline: duration('how long the leader tries to renew before it gives up', { default: 10_000, defaultText: '10s' }),
-  leaderElectRetryPeriod: duration('how often to try', { default: 2000, defaultText: '2s' }),
-  leaderElectResourceName: text('the name of the lease', { placeholder: 'NAME', default: 'kube-controller-manager' }),
-  leaderElectResourceNamespace: text('the namespace of the lease', { placeholder: 'NAME', default: 'kube-system' }),
+  ...managerOptions({ example: 'job', port: 10_257 }),
+  ...leaderElectionOptions('controller managers', 'kube-controller-manager'),
 
   clusterName: text('the name of the cluster', { placeholder: 'NAME', default: defaultSettings.clusterName }),
   rootCaFile: text('the authority that is published to pods', { placeholder: 'FILE', default: '' }),
@@ -50,12 +42,7 @@ export const controllerManagerOptions = defineOptions({
     clusterSigningKubeApiserverClient: 'kube-apiserver-client',
     clusterSigningLegacyUnknown: 'legacy-unknown',
   }),
-  allocateNodeCidrs: onOff('give each node a range of pod addresses', { default: false }),
-  clusterCidr: list('where pods get their addresses from', { placeholder: 'CIDR', default: [] }),
-  serviceClusterIpRange: list('where services get theirs from', { placeholder: 'CIDR', default: [] }),
-  nodeCidrMaskSize: wholeNumber('how large the range of a node is', { default: 0, defaultText: '24, or 64 for IPv6' }),
-  nodeCidrMaskSizeIpv4: wholeNumber('the same of a dual-stack cluster, for IPv4', { default: 0, defaultText: '24' }),
-  nodeCidrMaskSizeIpv6: wholeNumber('and for IPv6', { default: 0, defaultText: '64' }),
+  ...nodeRangeOptions,
 
   nodeMonitorPeriod: duration('how often the health of nodes is checked', { default: 5000, defaultText: '5s' }),
   nodeMonitorGracePeriod: duration('how long a node may be unresponsive before it is marked unhealthy', {
@@ -74,6 +61,10 @@ export const controllerManagerOptions = defineOptions({
   largeClusterSizeThreshold: wholeNumber('more nodes than this are a large zone', { default: defaultSettings.largeClusterSizeThreshold }),
 
   terminatedPodGcThreshold: wholeNumber('how many finished pods are kept', { default: defaultSettings.terminatedPodGcThreshold }),
+  verticalPodAutoscaler: onOff('run the vertical pod autoscaler, and install its kinds (autoscaling.k8s.io)', { default: false }),
+  storage: onOff("have a default storage class of directories on our kubelets' nodes, and do for CSI drivers what sidecars would", {
+    default: true,
+  }),
   disableForceDetachOnTimeout: onOff('leave volumes on nodes that do not answer until they are out of service', { default: false }),
   enableGarbageCollector: onOff('remove what has lost its owners', { default: true }),
   maxEndpointsPerSlice: wholeNumber('how many endpoints a slice holds', { default: defaultSettings.maxEndpointsPerSlice }),
@@ -97,6 +88,7 @@ export const controllerManagerOptions = defineOptions({
     default: 30_000,
     defaultText: '30s',
   }),
+  horizontalPodAutoscalerUseRestClients: onOff('take measurements from the metrics APIs; without, from Heapster', { default: true }),
   namespaceSyncPeriod: duration('how often every namespace is reconciled', { default: 300_000, defaultText: '5m' }),
   resourceQuotaSyncPeriod: duration('how often all quotas are counted anew', { default: 300_000, defaultText: '5m' }),
 
@@ -120,8 +112,9 @@ export const controllerManagerOptions = defineOptions({
     concurrentGcSyncs: ['objects without owners', 20],
   }),
 
-  featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [] }),
-  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+  featureGates: list('switch features on or off (A=true,B=false)', { placeholder: 'LIST', default: [], check: checkFeatureGate }),
+  ...versionOptions,
+  ...logOptions,
 })
 
 export type ControllerManagerFlags = OptionValues<typeof controllerManagerOptions>
@@ -159,11 +152,11 @@ export const managerFlagsWithoutEffect = flagsWithoutEffect(
   'concurrent-resourceclaim-syncs',
   'concurrent-service-syncs concurrent-validating-admission-policy-status-syncs configure-cloud-routes contention-profiling',
   'controller-shutdown-timeout controller-start-interval disable-attach-detach-reconcile-sync',
-  'disable-http2-serving disabled-metrics emulated-version enable-dynamic-provisioning',
+  'disable-http2-serving disabled-metrics enable-dynamic-provisioning',
   'enable-hostpath-provisioner enable-leader-migration external-cloud-volume-plugin flex-volume-plugin-dir',
   'http2-max-streams-per-connection kube-api-burst kube-api-content-type kube-api-qps',
   'leader-elect-resource-lock leader-migration-config log-flush-frequency log-json-info-buffer-size log-json-split-stream',
-  'log-text-info-buffer-size log-text-split-stream logging-format min-compatibility-version min-resync-period',
+  'log-text-info-buffer-size log-text-split-stream logging-format min-resync-period',
   'permit-address-sharing permit-port-sharing profiling pv-recycler-increment-timeout-nfs',
   'pv-recycler-minimum-timeout-hostpath pv-recycler-minimum-timeout-nfs pv-recycler-pod-template-filepath-hostpath',
   'pv-recycler-pod-template-filepath-nfs pv-recycler-timeout-increment-hostpath pvclaimbinder-sync-period',

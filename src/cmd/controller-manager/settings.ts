@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { signJwt } from '#apiserver/authn/service-account/jwt.ts'
+import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { parseRange } from '#base/ip-range.ts'
 import type { ControllerManagerFlags } from '#cmd/controller-manager/flags.ts'
@@ -47,16 +48,22 @@ export async function settingsOf(flags: ControllerManagerFlags, files: Files): P
       tolerance: flags.horizontalPodAutoscalerTolerance,
       cpuInitializationMs: flags.horizontalPodAutoscalerCpuInitializationPeriod,
       initialReadinessDelayMs: flags.horizontalPodAutoscalerInitialReadinessDelay,
+      usesHeapster: !flags.horizontalPodAutoscalerUseRestClients,
     },
     legacyTokenCleanUpPeriodMs: flags.legacyServiceAccountTokenCleanUpPeriod,
-    ...(signer === undefined ? {} : { signToken: (claims) => signJwt(claims, signer) }),
+    ...defined({ signToken: signer && ((claims: Readonly<Record<string, string>>) => signJwt(claims, signer)) }),
     removeDirectory: (path) => files.remove(path),
     isEnabled: (gate) => gates.isEnabled(gate),
   }
 }
 
 /** One size serves clusters of one family; those of two say both. */
-function nodeMaskSizes({ nodeCidrMaskSize, nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6, clusterCidr }: ControllerManagerFlags) {
+export function nodeMaskSizes({
+  nodeCidrMaskSize,
+  nodeCidrMaskSizeIpv4,
+  nodeCidrMaskSizeIpv6,
+  clusterCidr,
+}: Pick<ControllerManagerFlags, 'nodeCidrMaskSize' | 'nodeCidrMaskSizeIpv4' | 'nodeCidrMaskSizeIpv6' | 'clusterCidr'>) {
   if (nodeCidrMaskSize !== 0 && (nodeCidrMaskSizeIpv4 !== 0 || nodeCidrMaskSizeIpv6 !== 0))
     throw new Error('usage of --node-cidr-mask-size with --node-cidr-mask-size-ipv4 or --node-cidr-mask-size-ipv6 is not allowed')
   const isV6 = clusterCidr.some((cidr) => parseRange(cidr).family === 'IPv6')

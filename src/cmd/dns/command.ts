@@ -1,5 +1,7 @@
 /** `typernetes dns`: a name server alone, against any API server. */
+
 import { addOptions, type Command, defineOptions, list, onOff, optionValues, text } from '#base/options.ts'
+import { logOptions } from '#cmd/log-options.ts'
 
 export const dnsOptions = defineOptions({
   kubeconfig: text('how the API server is reached', { placeholder: 'FILE', default: '', defaultText: "$KUBECONFIG, or the pod's own" }),
@@ -21,7 +23,7 @@ export const dnsOptions = defineOptions({
     default: 'nodelocaldns',
   }),
   print: onOff('print the configuration in force, and end', { default: false }),
-  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+  ...logOptions,
 })
 
 export function dnsCommand(command: Command): void {

@@ -3,7 +3,7 @@
 import { Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import type { SocketAddress } from '#base/sockets.ts'
 import type { Client } from '#client/client.ts'
@@ -14,11 +14,7 @@ const managedBy = 'endpointslice.kubernetes.io/managed-by'
 const manager = 'typernetes.dns'
 const apply = { fieldManager: manager, force: true }
 
-const unlessMissing = <T>(reading: Promise<T>): Promise<T | undefined> =>
-  reading.catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+const unlessMissing = <T>(reading: Promise<T>): Promise<T | undefined> => reading.catch(ignoreNotFound)
 
 /** `nodeName`: where it is on one, whose pods may always reach it. */
 export type DnsPlace = SocketAddress & { nodeName?: string }

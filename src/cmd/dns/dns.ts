@@ -1,13 +1,13 @@
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import { listenHttp } from '#base/http-server.ts'
 import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
-import type { Logger, LogLevel } from '#base/log.ts'
+import type { Logger } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
-import { pinoLogger } from '#base/pino-logger.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import { nodeSockets } from '#base/sockets.ts'
@@ -16,6 +16,7 @@ import { openClient } from '#client/kubeconfig/open-client.ts'
 import type { dnsOptions } from '#cmd/dns/command.ts'
 import { followCorefile } from '#cmd/dns/follow-corefile.ts'
 import { addNodeAddresses, removeNodeAddresses } from '#cmd/dns/node-addresses.ts'
+import { loggerOf } from '#cmd/logger-of.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultCorefile, nodeCacheCorefile } from '#dns/corefile/default-corefile.ts'
 import { dnsMetrics } from '#dns/dns-metrics.ts'
@@ -30,10 +31,10 @@ const firstSyncMs = 5000
 
 /** Serves until a signal ends it. */
 export async function runDnsCommand(options: Options): Promise<void> {
-  const logger = pinoLogger({ level: options.logLevel as LogLevel }).with({ component: 'dns' })
+  const logger = loggerOf(options).with({ component: 'dns' })
   const fixed = await fixedCorefile(options)
-  const wish = { clusterDomain: options.clusterDomain, upstreams: options.upstream, stubDomains: {}, servesHealth: true }
-  if (options.print) return thisProcess.print((fixed ?? defaultCorefile(wish)).trimEnd())
+  const corefileOptions = { clusterDomain: options.clusterDomain, upstreams: options.upstream, stubDomains: {}, servesHealth: true }
+  if (options.print) return thisProcess.print((fixed ?? defaultCorefile(corefileOptions)).trimEnd())
   const needsCluster = fixed === undefined || /^\s*kubernetes\b/m.test(fixed)
   const lifecycle = new Lifecycle({ clock: systemClock, logger, drainMs: 30_000 })
   await runUntilSignal(lifecycle, processSignals, async () => {
@@ -43,7 +44,7 @@ export async function runDnsCommand(options: Options): Promise<void> {
       if (fixed !== undefined) await keepConfigured(stage, server, options, fixed, logger)
       else if (client !== undefined) {
         const shared = { client, clock: systemClock, random: systemRandom, logger }
-        stage.use(await followCorefile({ ...shared, wish, configure: (corefile) => server.configure(corefile) }))
+        stage.use(await followCorefile({ ...shared, corefileOptions, configure: (corefile) => server.configure(corefile) }))
       }
       thisProcess.print(`Names are served at ${server.addresses.map(({ host, port }) => `${host}:${port}`).join(', ')}`)
     })
@@ -91,28 +92,22 @@ async function startServer(stage: Stage, options: Options, client: Client | unde
   return server
 }
 
-async function keepConfigured(stage: Stage, server: DnsServer, { conf }: Options, corefile: string, logger: Logger): Promise<void> {
-  await server.configure(corefile)
-  if (conf === '' || !/^\s*reload\b/m.test(corefile)) return
-  let inForce = corefile
-  let turn: Promise<unknown> = Promise.resolve()
-  const again = async () => {
+async function keepConfigured(stage: Stage, server: DnsServer, { conf }: Options, fixed: string, logger: Logger): Promise<void> {
+  const isFollowed = conf !== '' && /^\s*reload\b/m.test(fixed)
+  const changes = stage.use(FollowedFiles.at(isFollowed ? [conf] : [], nodeFiles))
+  let inForce = (isFollowed ? await nodeFiles.readTextIfPresent(conf) : undefined) ?? fixed
+  await server.configure(inForce)
+  const reload = async () => {
     const text = await nodeFiles.readTextIfPresent(conf)
     if (text === undefined || text === inForce) return
-    try {
-      await server.configure(text)
-      inForce = text
-      logger.info('reloaded Corefile', { file: conf })
-    } catch (error) {
-      logger.error('failed to reload Corefile, keeping the old one', {
-        file: conf,
-        error: error instanceof Error ? error.message : String(error),
-      })
-    }
+    await server.configure(text)
+    inForce = text
+    logger.info('reloaded Corefile', { file: conf })
   }
-  stage.use(
-    nodeFiles.watch(conf, () => {
-      turn = turn.then(again)
-    }),
-  )
+  changes.readAgain(reload, (error) => {
+    logger.error('failed to reload Corefile, keeping the old one', {
+      file: conf,
+      error: error instanceof Error ? error.message : String(error),
+    })
+  })
 }

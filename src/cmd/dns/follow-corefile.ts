@@ -5,7 +5,7 @@ import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
-import { type CorefileWish, defaultCorefile } from '#dns/corefile/default-corefile.ts'
+import { type CorefileOptions, defaultCorefile } from '#dns/corefile/default-corefile.ts'
 import { kubeDnsSettings } from '#dns/corefile/kube-dns-settings.ts'
 
 export type FollowCorefileOptions = {
@@ -14,7 +14,7 @@ export type FollowCorefileOptions = {
   random: Random
   logger: Logger
   /** What holds where the cluster says nothing else. */
-  wish: CorefileWish
+  corefileOptions: CorefileOptions
   /** Called with each configuration, one after the other. */
   configure(corefile: string): Promise<void>
 }
@@ -25,7 +25,7 @@ const namespace = 'kube-system'
  * The config map `coredns` holds a Corefile; `kube-dns` holds stub domains and upstream servers for the usual one. Resolves when the
  * first configuration is in force. One that is wrong is told of, and the one before stays.
  */
-export async function followCorefile({ wish, configure, ...parts }: FollowCorefileOptions): Promise<Disposable> {
+export async function followCorefile({ corefileOptions, configure, ...parts }: FollowCorefileOptions): Promise<Disposable> {
   const { logger } = parts
   const follow = (name: string) => new Informer({ ...parts, kind: ConfigMap, namespace, fieldSelector: `metadata.name=${name}` })
   const own = follow('coredns')
@@ -43,7 +43,7 @@ export async function followCorefile({ wish, configure, ...parts }: FollowCorefi
           error: error instanceof Error ? error.message : String(error),
         })
         if (inForce !== '') return
-        inForce = defaultCorefile(wish)
+        inForce = defaultCorefile(corefileOptions)
         await configure(inForce)
       }
     })
@@ -51,7 +51,11 @@ export async function followCorefile({ wish, configure, ...parts }: FollowCorefi
   }
   const usual = () => {
     const { stubDomains, upstreams } = kubeDnsSettings(old.get(namespace, 'kube-dns')?.data ?? {})
-    return defaultCorefile({ ...wish, stubDomains: { ...wish.stubDomains, ...stubDomains }, upstreams: upstreams ?? wish.upstreams })
+    return defaultCorefile({
+      ...corefileOptions,
+      stubDomains: { ...corefileOptions.stubDomains, ...stubDomains },
+      upstreams: upstreams ?? corefileOptions.upstreams,
+    })
   }
   for (const informer of [own, old]) informer.start()
   await Promise.all([own.synced, old.synced])

@@ -4,6 +4,7 @@ import { Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { silentLogger } from '#base/log.ts'
 import { keepDnsService } from '#cmd/dns/keep-dns-service.ts'
+import { Leadership } from '#cmd/up/leadership.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const place = { namespace: 'kube-system', name: 'kube-dns' }
@@ -54,4 +55,37 @@ test('a service that selects pods is left alone', async () => {
   await clock.advance(2000)
   assert.deepEqual((await world.service()).spec?.selector, { 'k8s-app': 'kube-dns' })
   await assert.rejects(world.slice(), /not found/)
+})
+
+test('of two servers one leads the service to itself, and the other does when that one has ended', async () => {
+  await using cluster = await FakeCluster.start({ withoutNodes: true, controllers: [] })
+  const { clock, client, random } = cluster
+  const served = async (hostName: string, host: string) => {
+    const leadership = new Leadership({ client, clock, random, logger: silentLogger, lease: 'typernetes-dns', hostName })
+    const started = leadership.start()
+    await cluster.advance({ seconds: 2 })
+    await started
+    const added = leadership.add('dns service', async (stage) => {
+      const kept = keepDnsService({ client, clock, random, logger: silentLogger, clusterIp, at: { host, port: 53 } })
+      stage.defer(() => kept.stop())
+      await kept.published
+    })
+    await cluster.advance({ seconds: 2 })
+    await added
+    return leadership
+  }
+  const slice = () => client.get(EndpointSlice, place.namespace, place.name)
+  const first = await served('one', '172.30.0.1')
+  const before = await slice()
+  const second = await served('two', '172.30.0.2')
+  await cluster.advance({ seconds: 30 })
+  assert.equal((await slice()).metadata.resourceVersion, before.metadata.resourceVersion, 'nobody writes it anew')
+  assert.deepEqual(before.endpoints?.[0]?.addresses, ['172.30.0.1'])
+  const stopped = first.stop()
+  await cluster.advance({ seconds: 10 })
+  await stopped
+  assert.deepEqual((await slice()).endpoints?.[0]?.addresses, ['172.30.0.2'])
+  const ended = second.stop()
+  await cluster.advance({ seconds: 1 })
+  await ended
 })

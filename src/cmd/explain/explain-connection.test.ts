@@ -21,7 +21,7 @@ const aSlice = (pods: V1Pod[]): V1EndpointSlice => ({
   ...{ addressType: 'IPv4', ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] },
   endpoints: pods.map(({ metadata, spec, status }) => ({
     addresses: [status?.podIP ?? ''],
-    ...(spec.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
+    ...defined({ nodeName: spec.nodeName }),
     targetRef: { kind: 'Pod', name: metadata.name ?? '', namespace: 'default' },
   })),
 })

@@ -1,19 +1,21 @@
 /** Would this connection work, and why not: the proxy's plans and the policies' verdicts, without a packet. */
 
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
-import type { V1Namespace, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
+import type { V1Namespace, V1Pod, V1Service, V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { serviceNameOf } from '#api/discovery/v1/service-name.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
 import { labelSelectorFromMap } from '#api/meta/selector.ts'
 import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { AskedConnection, ConnectionTarget } from '#cmd/explain/parse-connection.ts'
 import { resolveName } from '#cmd/explain/resolve-name.ts'
 import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-policy.ts'
 import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
 import { isNameServerSlice, nameServerPod } from '#network/policy/name-server-pod.ts'
 import { type PolicyPod, policyPodOf } from '#network/policy/policy-pod.ts'
+import { endpointsIn, serviceOfSlice } from '#network/policy/service-endpoints.ts'
 import type { Endpoint } from '#proxy/service-table/endpoint.ts'
 import type { PortPlan } from '#proxy/service-table/port-plan.ts'
 import { ServiceTable } from '#proxy/service-table/service-table.ts'
@@ -26,6 +28,8 @@ export type ClusterObjects = {
   policies: readonly V1NetworkPolicy[]
   /** Of Calico, made ready. */
   calicoPolicies?: readonly CompiledPolicy[]
+  /** Whose labels Calico's policies go by. */
+  accounts?: readonly V1ServiceAccount[]
   /** Labels of nodes, by name. */
   nodeLabels: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
@@ -208,9 +212,12 @@ function whyUnready({ metadata, status }: V1Pod): string {
 function validated(pod: V1Pod, ends: readonly End[], protocol: string, objects: ClusterObjects, steps: string[]): ConnectionExplanation {
   const labels = new Map(objects.namespaces.map(({ metadata }) => [metadata.name ?? '', metadata.labels ?? {}]))
   const policies = [...objects.policies.map(compilePolicy), ...(objects.calicoPolicies ?? [])]
-  const world = { policies, labelsOf: (namespace: string) => labels.get(namespace) ?? {} }
+  const endpointsOf = (service: string) => objects.slices.filter((slice) => serviceOfSlice(slice) === service).flatMap(endpointsIn)
+  const world = { policies, labelsOf: (namespace: string) => labels.get(namespace) ?? {}, endpointsOf }
+  const accountOf = ({ metadata, spec }: V1Pod) =>
+    objects.accounts?.find((one) => one.metadata.namespace === metadata.namespace && one.metadata.name === spec.serviceAccountName)
   const partyOf = (ip: string, of: V1Pod | undefined): Party => {
-    const known = of === undefined ? undefined : policyPodOf(of)
+    const known = of === undefined ? undefined : policyPodOf(of, accountOf(of)?.metadata.labels)
     return known === undefined ? { ip } : { ip, pod: known }
   }
   const ownerOf = (ip: string): V1Pod | undefined =>
@@ -221,10 +228,10 @@ function validated(pod: V1Pod, ends: readonly End[], protocol: string, objects: 
   for (const { ip, port, name, nodeName } of ends) {
     const owner = ownerOf(ip)
     const isOwnNode = pod.spec.hostNetwork === true && owner?.spec.nodeName === pod.spec.nodeName
-    const from = { ...partyOf(pod.status?.podIP ?? '', pod), ...(isOwnNode ? { isNode: true } : {}) }
+    const from = { ...partyOf(pod.status?.podIP ?? '', pod), ...omitEmpty({ isNode: isOwnNode }) }
     const nameServer = owner === undefined ? nameServerAt(ip) : undefined
     const isOfNode = owner === undefined && nodeName !== undefined && nodeName === pod.spec.nodeName
-    const to = { ...(nameServer === undefined ? partyOf(ip, owner) : { ip, pod: nameServer }), ...(isOfNode ? { isNode: true } : {}) }
+    const to = { ...(nameServer === undefined ? partyOf(ip, owner) : { ip, pod: nameServer }), ...omitEmpty({ isNode: isOfNode }) }
     const verdict = evaluateConnection(world, { from, to, protocol, port })
     const why = verdict.egress.isAllowed ? verdict.ingress.why : verdict.egress.why
     steps.push(

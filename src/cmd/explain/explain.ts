@@ -1,4 +1,4 @@
-import { Namespace, Node, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { Namespace, Node, Pod, Service, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
@@ -34,8 +34,10 @@ async function readCluster(client: Client): Promise<ClusterObjects> {
     client.list(Node),
   ])
   const calicoPolicies = await readCalicoPolicies(client)
+  // Only Calico's policies go by accounts.
+  const accounts = calicoPolicies.length === 0 ? [] : (await client.list(ServiceAccount)).items
   return {
-    calicoPolicies,
+    ...{ calicoPolicies, accounts },
     ...{ services: services.items, slices: slices.items, pods: pods.items, namespaces: namespaces.items, policies: policies.items },
     nodeLabels: new Map(nodes.items.map(({ metadata }) => [metadata.name ?? '', metadata.labels ?? {}])),
   }

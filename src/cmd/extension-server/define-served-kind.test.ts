@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Check } from '#api/meta/check.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { atOnce } from '#base/steps.ts'
 import { defineServedKind } from '#cmd/extension-server/define-served-kind.ts'
 
 type Thing = KubernetesObject & { size?: number; label?: string }
@@ -28,7 +29,8 @@ test('functions add to what the schema says', () => {
   assert.deepEqual([thing.size, thing.label], [3, 'of size 3'])
   const validate = (object: Thing) => {
     const check = new Check(object)
-    definition.validate?.(object, check as never, { now: '', isEnabled: () => false } as never)
+    const steps = definition.validate?.(object, check as never, { now: '', isEnabled: () => false } as never)
+    if (steps) atOnce(steps)
     return check.errors.map(({ field, body }) => `${field}: ${body}`)
   }
   assert.deepEqual(validate({ ...thing, size: 11 }), ['size: Invalid value: 11: must be less than 10'])

@@ -94,7 +94,7 @@ function definitionOf({
         served: true,
         storage: isStored,
         schema: { openAPIV3Schema: schema },
-        ...(hasStatus ? { subresources: { status: {} } } : {}),
+        ...defined({ subresources: hasStatus ? { status: {} } : undefined }),
         ...defined({ additionalPrinterColumns: columns && [...columns] }),
       })),
     },
@@ -118,12 +118,14 @@ function withRules(definition: ResourceDefinition, { defaults, validate, validat
       definition.defaults?.(object)
       defaults?.(object)
     },
-    validate(object, check, context) {
-      definition.validate?.(object, check, context)
+    *validate(object, check, context) {
+      const steps = definition.validate?.(object, check, context)
+      if (steps) yield* steps
       validate?.(object, check as Check<KubernetesObject>)
     },
-    validateUpdate(next, prev, check, context) {
-      definition.validateUpdate?.(next, prev, check, context)
+    *validateUpdate(next, prev, check, context) {
+      const steps = definition.validateUpdate?.(next, prev, check, context)
+      if (steps) yield* steps
       validateUpdate?.(next, prev, check as Check<KubernetesObject>)
     },
   }

@@ -11,6 +11,6 @@ const seams = { files: nodeFiles, sockets: nodeSockets, logger, openTun: openTun
 try {
   await runUdpForwarder({ settingsFile: thisProcess.argv[2] ?? '', ...seams })
 } catch (error) {
-  logger.error('packets of pods are no longer forwarded', { error: String(error) })
+  logger.error('pod network: udp forwarder failed', { error: String(error) })
   thisProcess.exit(1)
 }

@@ -1,9 +1,12 @@
 import { systemClock } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
+import { thisTerminal } from '#base/terminal.ts'
+import { imageArchive } from '#cmd/images/image-archive-of.ts'
 import { nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
 import { textTable } from '#cmd/text-table.ts'
-import { containerdDirectory, embeddedDirectory } from '#cmd/up/container-runtime.ts'
+import { containerdDirectory, dockerDirectory, embeddedDirectory } from '#cmd/up/container-runtime.ts'
 import { importImages } from '#kubelet/images/import-image.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
@@ -13,15 +16,33 @@ type Where = { dataDir: string; criSocket: string }
 
 const usualSockets = ['/run/containerd/containerd.sock', '/run/crio/crio.sock']
 
-export async function loadImages(archives: readonly string[], where: Where): Promise<void> {
-  const loaded = new Set<string>()
-  for (const socket of await socketsOf(where)) {
-    using client = await CriClient.connect(socket)
-    for (const archive of archives) {
-      for (const name of await importImages(client, archive, { files: nodeFiles, clock: systemClock })) loaded.add(name)
+export async function loadImages(sources: readonly string[], { name, ...where }: Where & { name: string }): Promise<void> {
+  const sockets = await socketsOf(where)
+  const say = progressLine()
+  for (const source of sources) {
+    await using archive = await imageArchive(source, { name, onProgress: (doneBytes) => say(`${source}: read ${sizeText(doneBytes)}`) })
+    const loaded = new Set<string>()
+    for (const [index, socket] of sockets.entries()) {
+      using client = await CriClient.connect(socket)
+      const node = sockets.length === 1 ? '' : ` (node ${index + 1} of ${sockets.length})`
+      const onProgress = (doneBytes: number, totalBytes: number) =>
+        say(`${source}: ${sizeText(doneBytes)} of ${sizeText(totalBytes)}${node}`)
+      const names = await importImages(client, archive.path, { files: nodeFiles, clock: systemClock, onProgress }).catch(
+        (error: unknown) => {
+          throw new Error(`${source}: ${errorMessage(error)}`)
+        },
+      )
+      for (const each of names) loaded.add(each)
     }
+    say('')
+    for (const each of loaded) thisProcess.print(`Loaded: ${each}`)
   }
-  for (const name of loaded) thisProcess.print(`Loaded: ${name}`)
+}
+
+/** A line that is written over on a terminal; in a pipe nobody wants to see it grow. */
+function progressLine(): (text: string) => void {
+  if (!thisTerminal.outputIsTerminal) return () => {}
+  return (text) => thisTerminal.write(`\r\u001b[K${text}`)
 }
 
 export async function listImages(where: Where): Promise<void> {
@@ -65,7 +86,7 @@ async function socketsOf({ dataDir, criSocket }: Where): Promise<string[]> {
   if (criSocket !== '') return [criSocket]
   const records = await readNodeRecords(dataDir, nodeFiles)
   const directories = [containerdDirectory(dataDir), ...records.map(({ name }) => nodePaths(dataDir, name).containerd)]
-  const runtimes = [embeddedDirectory(dataDir), ...records.map(({ name }) => nodePaths(dataDir, name).runtime)]
+  const runtimes = [embeddedDirectory(dataDir), dockerDirectory(dataDir), ...records.map(({ name }) => nodePaths(dataDir, name).runtime)]
   const embedded = runtimes.map((directory) => runtimePaths(directory).socket)
   const isThere = async (socket: string) => (await nodeFiles.stat(socket))?.kind === 'socket'
   const own: string[] = []

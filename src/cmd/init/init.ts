@@ -1,10 +1,16 @@
-import { ConfigMap, Secret } from '#api/core/v1/kinds.gen.ts'
+import { join } from 'node:path'
+import { ConfigMap, Node, Secret } from '#api/core/v1/kinds.gen.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '#api/rbac/v1/kinds.gen.ts'
 import { systemClock } from '#base/clock.ts'
+import { nodeFiles } from '#base/files.ts'
 import { systemRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import { newCertificateKey, uploadCertificates } from '#cmd/control-plane/shared-certificates.ts'
+import { type PodImages, sharedOptions, sharedOptionsMap, wayData } from '#cmd/control-plane/shared-options.ts'
 import {
+  type JoiningFacts,
   joiningClusterRoleBindings,
   joiningClusterRoles,
   joiningConfigMaps,
@@ -13,34 +19,79 @@ import {
   joiningRoles,
 } from '#cmd/init/joining-objects.ts'
 import { publicKeyHash } from '#cmd/join/discover.ts'
+import { etcdDirectory } from '#cmd/own-etcd/etcd-member.ts'
+import { publishEtcdMembers } from '#cmd/own-etcd/etcd-membership.ts'
 import { bootstrapTokenSecret, newBootstrapToken } from '#cmd/token/bootstrap-token-secret.ts'
+import { backendOf } from '#cmd/up/choose-node.ts'
 import type { Cluster } from '#cmd/up/cluster.ts'
-import { clusterDnsServers } from '#cmd/up/cluster-addresses.ts'
-import { pluginsOf } from '#cmd/up/options.ts'
-import { defaultBackend } from '#network/pod-network/net-conf.ts'
+import { clusterDnsServers, machineNodeName } from '#cmd/up/cluster-addresses.ts'
+import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
 
-export type InitOptions = { token: string; tokenTtl: number }
+export type InitOptions = { token: string; tokenTtl: number; uploadCerts: boolean; certificateKey: string }
+/** Of a cluster that runs. */
+export type ClusterFacts = {
+  client: Client
+  url: string
+  authorityPem: string
+  options: UpOptions
+  podNetwork?: Cluster['podNetwork']
+  /** Where this machine's control plane is static pods. */
+  staticPods?: PodImages | undefined
+}
 
 /** Leaves in the cluster what others need to join it, and tells how they do. */
-export async function prepareJoining(cluster: Cluster, { token: given, tokenTtl }: InitOptions): Promise<string> {
+export async function prepareJoining(cluster: Cluster, init: InitOptions): Promise<string> {
   const { apiServer, keys, options, podNetwork, url } = cluster
   const client = clientInProcess(apiServer, 'typernetes:init', ['system:masters'])
-  const authorityPem = keys.authority('ca').certificatePem
+  const facts = { client, url, options, podNetwork, authorityPem: keys.authority('ca').certificatePem }
+  await uploadConfig(facts)
+  await markControlPlane(client)
+  if (options.store === 'etcd') await publishEtcdMembers(client, options.dataDir)
+  const token = await offerToken(client, init)
+  const certificateKey = init.uploadCerts ? await offerCertificates(facts, init) : undefined
+  const lines = [`Other machines join by: ${joinCommand(url, token, facts.authorityPem)}`]
+  if (certificateKey !== undefined) lines.push(`and as control planes with: --control-plane --certificate-key ${certificateKey}`)
+  return lines.join('\n')
+}
+
+/** Config maps, and who may read them. */
+export async function uploadConfig({ client, url, authorityPem, options, podNetwork, staticPods }: ClusterFacts): Promise<void> {
   const clusterDns = clusterDnsServers(options, options)
-  await ensureAll(
-    client,
-    joiningConfigMaps({
-      ...{ server: url, authorityPem, clusterDns, podCidrs: options.clusterCidr, serviceCidrs: options.serviceClusterIpRange },
-      node: {
-        ...pluginsOf({ ...options, iface: [], ifaceRegex: [] }),
-        clusterCidrs: options.clusterCidr,
-        podNetwork: podNetwork ?? (options.podNetwork === 'cni' ? 'cni' : defaultBackend('host-gw')),
-        clusterDns,
-        proxyMode: options.proxyMode,
-        enforcesPolicies: options.networkPolicy,
-      },
-    }),
-  )
+  const maps = joiningConfigMaps({
+    ...{ server: url, authorityPem, clusterDns, podCidrs: options.clusterCidr, serviceCidrs: options.serviceClusterIpRange },
+    etcd: etcdOf(options),
+    node: {
+      ...pluginsOf({ ...options, iface: [], ifaceRegex: [] }),
+      clusterCidrs: options.clusterCidr,
+      podNetwork: podNetwork ?? (options.podNetwork === 'cni' ? 'cni' : backendOf(options)),
+      clusterDns,
+      proxyMode: options.proxyMode,
+      enforcesPolicies: options.networkPolicy,
+    },
+  })
+  const shared = `${JSON.stringify(sharedOptions(options), null, 2)}\n`
+  const ofControlPlanes = { metadata: { ...sharedOptionsMap }, data: { options: shared, ...wayData(staticPods) } }
+  await Promise.all([...[...maps, ofControlPlanes].map((map) => client.apply(ConfigMap, map, how)), grantJoining(client)])
+}
+
+/** Who may do what to join, as this version has it. */
+export async function grantJoining(client: Client): Promise<void> {
+  await Promise.all([
+    ...joiningRoles.map((role) => client.apply(Role, role, how)),
+    ...joiningRoleBindings.map((binding) => client.apply(RoleBinding, binding, how)),
+    ...joiningClusterRoles.map((role) => client.apply(ClusterRole, role, how)),
+    ...joiningClusterRoleBindings.map((binding) => client.apply(ClusterRoleBinding, binding, how)),
+  ])
+}
+
+/** As kubeadm writes it down. */
+function etcdOf({ store, dataDir }: UpOptions): JoiningFacts['etcd'] {
+  if (store === 'etcd') return { local: { dataDir: join(etcdDirectory(dataDir), 'data') } }
+  return store.startsWith('etcd') ? { external: { endpoints: store.slice(store.indexOf('//') + 2).split(',') } } : undefined
+}
+
+/** Resolves with the token. */
+export async function offerToken(client: Client, { token: given, tokenTtl }: Pick<InitOptions, 'token' | 'tokenTtl'>): Promise<string> {
   const token = given || newBootstrapToken(systemRandom)
   const secret = bootstrapTokenSecret(token, {
     description: "The default bootstrap token generated by 'typernetes init'.",
@@ -48,20 +99,31 @@ export async function prepareJoining(cluster: Cluster, { token: given, tokenTtl 
     expiresMs: tokenTtl === 0 ? undefined : systemClock.now() + tokenTtl,
   })
   await client.apply(Secret, secret, how)
-  return `Other machines join by: ${joinCommand(url, token, authorityPem)}`
+  return token
+}
+
+/** Resolves with the key that they are encrypted with. */
+export async function offerCertificates(
+  { client, options }: ClusterFacts,
+  { certificateKey: given }: Pick<InitOptions, 'certificateKey'>,
+): Promise<string> {
+  if (!options.store.startsWith('etcd')) throw new Error(embeddedStoreIsAlone)
+  const certificateKey = given || newCertificateKey(systemRandom)
+  const what = { dataDir: options.dataDir, etcdFiles: options, certificateKey, nowMs: systemClock.now() }
+  await uploadCertificates(client, what, { files: nodeFiles, random: systemRandom })
+  return certificateKey
+}
+
+export const embeddedStoreIsAlone =
+  'this cluster keeps its objects in the embedded store, which one machine has; move them to etcd (typernetes store migrate --to etcd) and start it with --store etcd before others join as control planes'
+
+/** The label that tools look for, where this machine is a node. */
+export async function markControlPlane(client: Client): Promise<void> {
+  const labels = { 'node-role.kubernetes.io/control-plane': '' }
+  await client.patch(Node, { name: machineNodeName() }, { metadata: { labels } }, { type: 'merge' }).catch(ignoreNotFound)
 }
 
 export const joinCommand = (url: string, token: string, authorityPem: string): string =>
   `typernetes join ${url} --token ${token} --discovery-hash ${publicKeyHash(authorityPem)}`
 
 const how = { fieldManager: 'typernetes-init', force: true }
-
-async function ensureAll(client: Client, maps: ReturnType<typeof joiningConfigMaps>): Promise<void> {
-  await Promise.all([
-    ...maps.map((map) => client.apply(ConfigMap, map, how)),
-    ...joiningRoles.map((role) => client.apply(Role, role, how)),
-    ...joiningRoleBindings.map((binding) => client.apply(RoleBinding, binding, how)),
-    ...joiningClusterRoles.map((role) => client.apply(ClusterRole, role, how)),
-    ...joiningClusterRoleBindings.map((binding) => client.apply(ClusterRoleBinding, binding, how)),
-  ])
-}

@@ -1,6 +1,7 @@
 /** What `kubeadm init` leaves in a cluster, so that nodes can join and tools find what they expect. */
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding, V1Subject } from '#api/rbac/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 
 /** Bearers of bootstrap tokens. */
@@ -45,11 +46,13 @@ export const joiningClusterRoleBindings: readonly V1ClusterRoleBinding[] = [
   clusterBinding('typernetes:joined-nodes', 'typernetes:joined-nodes', nodes),
 ]
 
-const readsConfigMap = (name: string): V1PolicyRule[] => [
-  { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: [name] },
+const reads = (resource: string, name: string): V1PolicyRule[] => [
+  { verbs: ['get'], apiGroups: [''], resources: [resource], resourceNames: [name] },
 ]
 
-const readers: readonly { namespace: string; name: string; map: string; subjects: V1Subject[] }[] = [
+type Reader = { namespace: string; name: string; subjects: V1Subject[] } & ({ map: string } | { secret: string })
+
+const readers: readonly Reader[] = [
   {
     ...{ namespace: 'kube-public', name: 'kubeadm:bootstrap-signer-clusterinfo', map: 'cluster-info' },
     subjects: [{ apiGroup, kind: 'User', name: 'system:anonymous' }],
@@ -57,11 +60,13 @@ const readers: readonly { namespace: string; name: string; map: string; subjects
   { namespace: 'kube-system', name: 'kubeadm:nodes-kubeadm-config', map: 'kubeadm-config', subjects: [joining, nodes] },
   { namespace: 'kube-system', name: 'kubeadm:kubelet-config', map: 'kubelet-config', subjects: [joining, nodes] },
   { namespace: 'kube-system', name: 'typernetes:node-config', map: 'typernetes-node-config', subjects: [joining, nodes] },
+  { namespace: 'kube-system', name: 'typernetes:control-plane', map: 'typernetes-control-plane', subjects: [joining] },
+  { namespace: 'kube-system', name: 'kubeadm:kubeadm-certs', secret: 'kubeadm-certs', subjects: [joining] },
 ]
 
-export const joiningRoles: readonly V1Role[] = readers.map(({ namespace, name, map }) => ({
+export const joiningRoles: readonly V1Role[] = readers.map(({ namespace, name, ...what }) => ({
   metadata: { namespace, name },
-  rules: readsConfigMap(map),
+  rules: 'map' in what ? reads('configmaps', what.map) : reads('secrets', what.secret),
 }))
 
 export const joiningRoleBindings: readonly V1RoleBinding[] = readers.map(({ namespace, name, subjects }) => ({
@@ -76,15 +81,25 @@ export type JoiningFacts = {
   podCidrs: readonly string[]
   serviceCidrs: string
   clusterDns: readonly string[]
+  /** Undefined with the embedded store. */
+  etcd: { external: { endpoints: readonly string[] } } | { local: { dataDir: string } } | undefined
   /** What else a node must know to be one of the cluster. */
   node: object
+}
+
+/** What nodes of every cluster join with. */
+export const kubeletConfigurationDefaults = {
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  clusterDomain: 'cluster.local',
+  rotateCertificates: true,
 }
 
 /** JSON is YAML. */
 const yaml = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
 
 export function joiningConfigMaps(facts: JoiningFacts): V1ConfigMap[] {
-  const { server, authorityPem, podCidrs, serviceCidrs, clusterDns, node } = facts
+  const { server, authorityPem, podCidrs, serviceCidrs, clusterDns, etcd, node } = facts
   const cluster = { server, 'certificate-authority-data': Buffer.from(authorityPem).toString('base64') }
   const kubeconfig = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: '', cluster }], contexts: [], users: [], 'current-context': '' }
   const system = (name: string, data: Record<string, string>): V1ConfigMap => ({ metadata: { namespace: 'kube-system', name }, data })
@@ -96,17 +111,15 @@ export function joiningConfigMaps(facts: JoiningFacts): V1ConfigMap[] {
         kind: 'ClusterConfiguration',
         clusterName: 'kubernetes',
         controlPlaneEndpoint: server.replace('https://', ''),
+        ...defined({ etcd }),
         kubernetesVersion,
         networking: { dnsDomain: 'cluster.local', podSubnet: podCidrs.join(','), serviceSubnet: serviceCidrs },
       }),
     }),
     system('kubelet-config', {
       kubelet: yaml({
-        apiVersion: 'kubelet.config.k8s.io/v1beta1',
-        kind: 'KubeletConfiguration',
+        ...kubeletConfigurationDefaults,
         clusterDNS: clusterDns,
-        clusterDomain: 'cluster.local',
-        rotateCertificates: true,
       }),
     }),
     system('typernetes-node-config', { node: yaml(node) }),

@@ -26,7 +26,13 @@ export async function openJoinedClient(
 ): Promise<Client> {
   const { name, dataDir } = settings
   const logger = seams.logger.with({ component: 'api-balancer' })
-  const balancer = await ApiBalancer.listen({ port: joined.balancerPort, servers: joined.servers, sockets: nodeSockets, logger })
+  const balancer = await ApiBalancer.listen({
+    port: joined.balancerPort,
+    servers: joined.servers,
+    sockets: nodeSockets,
+    clock: seams.clock,
+    logger,
+  })
   stage.defer(() => balancer.close())
   const paths = nodePaths(dataDir, name)
   const place = { kubeconfig: paths.kubeletConfig, nodeName: name, userAgent: `kubelet/${kubernetesVersion}` }
@@ -44,7 +50,7 @@ export async function openJoinedClient(
     const next: NodeSettings = { ...settings, joined: { ...joined, servers } }
     seams.files
       .write(paths.settings, JSON.stringify(next))
-      .catch((error: unknown) => logger.warn('failed to write down the API servers', { error: String(error) }))
+      .catch((error: unknown) => logger.warn('failed to save the addresses of the API servers', { error: String(error) }))
   }
   endpoints.addHandler({ onAdd: follow, onUpdate: follow })
   endpoints.start()

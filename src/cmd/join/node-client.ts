@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { renderKubeconfig } from '#apiserver/pki/kubeconfig.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
@@ -7,6 +6,7 @@ import type { Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
+import { renewalTimeMs } from '#client/certificates/renewal-time.ts'
 import { type IssuedCertificate, requestNodeCertificate } from '#client/certificates/request-certificate.ts'
 import { Client } from '#client/client.ts'
 import { connect } from '#client/kubeconfig/connect.ts'
@@ -18,9 +18,6 @@ export type NodeClientPlace = { kubeconfig: string; nodeName: string; userAgent:
 export type OpenedWay = { transport: Transport; certificatePem: string | undefined }
 type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
 
-/** Upstream's: when between 70 and 90 per cent of its time are over. */
-const earliestShare = 0.7
-const shareSpan = 0.2
 const retryMs = 60_000
 /** Timers stand still while a machine sleeps, certificates age on: look again this often. */
 const longestSleepMs = 3_600_000
@@ -38,9 +35,7 @@ export async function openNodeClient(
   const open = async (): Promise<{ transport: Transport; renewAtMs: number | undefined }> => {
     const { transport, certificatePem } = await openWay(await (await Kubeconfig.read(files, place.kubeconfig)).context(undefined))
     if (certificatePem === undefined) return { transport, renewAtMs: undefined }
-    const { validFromDate, validToDate } = new X509Certificate(certificatePem)
-    const lifeMs = validToDate.getTime() - validFromDate.getTime()
-    return { transport, renewAtMs: validFromDate.getTime() + lifeMs * (earliestShare + shareSpan * random.float()) }
+    return { transport, renewAtMs: renewalTimeMs(certificatePem, random) }
   }
   let current = await open()
   const client = new Client({ transport: { send: (request) => current.transport.send(request) }, userAgent: place.userAgent })

@@ -1,87 +1,137 @@
-import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
+import { findCgroups } from '#base/cgroup-files.ts'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
-import { nodeHttpClient } from '#base/http-client.ts'
+import { thisHost } from '#base/host.ts'
 import { giveBackIdleMemory } from '#base/idle-memory.ts'
-import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
-import type { LogLevel } from '#base/log.ts'
+import { kernelFiles } from '#base/kernel-files.ts'
+import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
+import type { Logger } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
-import { Metrics } from '#base/metrics.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
-import { pinoLogger } from '#base/pino-logger.ts'
-import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import { requestNodeCertificate } from '#client/certificates/request-certificate.ts'
+import type { Client } from '#client/client.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
 import { openNodeClient, writeNodeKubeconfig } from '#cmd/join/node-client.ts'
 import type { kubeletOptions } from '#cmd/kubelet/command.ts'
-import { servingCertificate } from '#cmd/kubelet/serving-certificate.ts'
-import { parseLabels, withFlags } from '#cmd/kubelet/settings.ts'
+import { KubeletNode } from '#cmd/kubelet/kubelet-node.ts'
+import { refuseMachine } from '#cmd/kubelet/refuse-machine.ts'
+import { withFlags } from '#cmd/kubelet/settings.ts'
+import { loggerOf } from '#cmd/logger-of.ts'
+import type { EmbeddedSeams } from '#cmd/runtime/start-embedded-runtime.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
-import { readKubeletConfiguration } from '#kubelet/configuration/read-configuration.ts'
-import { startNode } from '#kubelet/run-node.ts'
+import { DynamicConfiguration } from '#kubelet/configuration/dynamic/dynamic-configuration.ts'
+import type { KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import { readKubeletConfigurations } from '#kubelet/configuration/read-configuration.ts'
+import { noApiClient } from '#kubelet/node/no-api.ts'
+import { runOnce } from '#kubelet/node/run-once.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
+import { shutdownPeriodsOf } from '#kubelet/shutdown/node-shutdown.ts'
+
+type Options = OptionValues<typeof kubeletOptions>
+
+/** A file, and flags of fields that it may have, as another. */
+type GivenConfiguration = { path: string | undefined; ofFlags: string | undefined }
+
+/** Beside the time of the pods, that of all else that ends. */
+const drainMs = 5000
 
 /** Runs a kubelet until a signal ends it; its pods run on. */
-export async function runKubeletCommand(
-  options: OptionValues<typeof kubeletOptions>,
-  configPath: string | undefined,
-  wasGiven: (key: string) => boolean,
-): Promise<void> {
+export async function runKubeletCommand(options: Options, given: GivenConfiguration, wasGiven: (key: string) => boolean): Promise<void> {
   if (!thisProcess.isRoot) throw new Error('a kubelet must be run by root (sudo)')
   const [clock, random, files] = [systemClock, systemRandom, nodeFiles]
-  const logger = pinoLogger({ level: options.logLevel as LogLevel }).with({ component: 'kubelet' })
-  const read = configPath === undefined ? undefined : await readKubeletConfiguration(await files.readText(configPath), configPath)
-  if (read !== undefined && read.ignored.length > 0) logger.warn('ignored fields of the KubeletConfiguration', { settings: read.ignored })
-  const configuration = withFlags(read?.configuration, options, wasGiven)
+  const logger = loggerOf(options).with({ component: 'kubelet' })
+  const local = await readLocal(options, given, logger)
   const name = (options.hostnameOverride || thisMachine().hostname).toLowerCase()
-  const addresses = options.nodeIp.length > 0 ? [...options.nodeIp] : thisMachine().addresses().slice(0, 1)
+  const place = { directory: options.dynamicConfigDir, nodeName: name, files, clock, logger }
+  const dynamic = options.dynamicConfigDir === '' ? undefined : new DynamicConfiguration(place)
+  /** Flags go before everything. */
+  const choose = async () => withFlags((await dynamic?.choose()) ?? local, options, wasGiven)
+  const configuration = await choose()
+  const { swapBytes } = await thisHost.facts()
+  refuseMachine(configuration, { swapBytes, cgroupVersion: (await findCgroups(files))?.version, kernel: kernelFiles })
   await ensureKubeconfig(options, name, files)
-  const caFile = configuration.authentication.x509.clientCAFile ?? ''
-  const authorities = caFile === '' ? [] : certificatesIn(await files.readText(caFile))
-  const certificates = options.certDir || join(options.rootDir, 'pki')
-  const tls = await servingCertificate(configuration, { name, addresses, directory: certificates }, { clock, random, files })
-  const lifecycle = new Lifecycle({ clock, logger })
+  const graceMs = shutdownPeriodsOf(configuration).reduce((sum, { shutdownGracePeriodSeconds: seconds }) => sum + seconds * 1000, 0)
+  const lifecycle = new Lifecycle({ clock, logger, drainMs: drainMs + graceMs })
   await runUntilSignal(lifecycle, processSignals, async () => {
-    await lifecycle.stage('node', async (stage) => {
-      const place = { kubeconfig: options.kubeconfig, nodeName: name, userAgent: `kubelet/${kubernetesVersion}` }
-      const client = configuration.rotateCertificates
-        ? await openNodeClient(stage, place, { clock, random, files, logger })
-        : stage.use(await openClient(place))
+    const node = await lifecycle.stage('node', async (stage) => {
       const idleMemory = giveBackIdleMemory(clock)
       stage.defer(() => idleMemory.cancel())
-      const node = await startNode(
-        {
-          ...{ name, client, configuration, addresses, labels: parseLabels(options.nodeLabels), rootDirectory: options.rootDir },
-          ...{ socket: configuration.containerRuntimeEndpoint, version: kubernetesVersion, isPatient: true },
-          serving: {
-            tls: { ...tls, ...(authorities.length > 0 ? { clientCa: authorities.map(String) } : {}) },
-            clientAuthorities: () => authorities,
-          },
-        },
-        { clock, random, files, logger, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
-      )
-      stage.defer(() => node.stop())
+      const client = await clientOf(stage, options, configuration, name, { clock, random, files, logger })
+      const connection =
+        options.containerRuntime === 'docker' ? await dockerOf(stage, options, { files, clock, random, logger }) : undefined
+      const kubelet = new KubeletNode({
+        name,
+        client: client ?? noApiClient(),
+        isStandalone: client === undefined,
+        options,
+        dynamic,
+        choose,
+        connection,
+        logger,
+      })
+      stage.onDrain(() => kubelet.shutDown())
+      stage.defer(() => kubelet.stop())
+      await kubelet.start(configuration)
+      return kubelet
     })
+    if (configuration.runOnce) {
+      const names = await runOnce({ pods: () => node.pods, clock, signal: lifecycle.signal })
+      thisProcess.print(`Pods started: ${names.join(', ')}`)
+      await node.stop()
+      thisProcess.exit(0)
+    }
     thisProcess.print(`The kubelet of node ${name} is running`)
   })
   // Streams to pods that are still open may not keep us waiting.
   thisProcess.exit(0)
 }
 
-/** TLS bootstrap: a kubelet that has no kubeconfig yet asks for a certificate with the credentials of another one. */
-async function ensureKubeconfig(
-  { kubeconfig, bootstrapKubeconfig }: OptionValues<typeof kubeletOptions>,
+async function readLocal(options: Options, given: GivenConfiguration, logger: Logger): Promise<KubeletConfiguration | undefined> {
+  const paths = [...(given.path === undefined ? [] : [given.path]), ...(await dropIns(options.configDir, nodeFiles))]
+  const texts = await Promise.all(paths.map(async (path) => ({ path, text: await nodeFiles.readText(path) })))
+  if (given.ofFlags !== undefined) texts.push({ path: 'flags', text: given.ofFlags })
+  if (texts.length === 0) return undefined
+  const { configuration, ignored } = await readKubeletConfigurations(texts)
+  if (ignored.length > 0) logger.warn('ignored fields of the KubeletConfiguration', { settings: ignored })
+  return configuration
+}
+
+async function dockerOf(stage: Stage, options: Options, seams: EmbeddedSeams): Promise<CriConnection> {
+  const { startDockerRuntime } = await import('#cmd/runtime/start-docker-runtime.ts')
+  const { dockerEndpoint: endpoint, podInfraContainerImage, rootDir, cniConfDir, cniBinDir } = options
+  const place = { endpoint, directory: join(rootDir, 'dockershim'), cniConfigDirectory: cniConfDir, cniBinDirectory: cniBinDir }
+  return startDockerRuntime(stage, { ...place, ...omitEmpty({ sandboxImage: podInfraContainerImage }) }, seams)
+}
+
+/** Undefined where no API server is named: the kubelet then runs static pods alone. */
+async function clientOf(
+  stage: Stage,
+  { kubeconfig }: Options,
+  { rotateCertificates, runOnce: isRunOnce }: KubeletConfiguration,
   nodeName: string,
-  files: typeof nodeFiles,
-): Promise<void> {
+  seams: { clock: typeof systemClock; random: typeof systemRandom; files: typeof nodeFiles; logger: Logger },
+): Promise<Client | undefined> {
+  if (isRunOnce) return undefined
+  if (kubeconfig === '') {
+    seams.logger.info('no --kubeconfig: the kubelet is standalone, without an API server')
+    return undefined
+  }
+  const place = { kubeconfig, nodeName, userAgent: `kubelet/${kubernetesVersion}` }
+  return rotateCertificates ? openNodeClient(stage, place, seams) : stage.use(await openClient(place))
+}
+
+async function dropIns(directory: string, files: typeof nodeFiles): Promise<string[]> {
+  if (directory === '') return []
+  return (await files.list(directory)).filter((name) => name.endsWith('.conf')).map((name) => join(directory, name))
+}
+
+/** TLS bootstrap: a kubelet that has no kubeconfig yet asks for a certificate with the credentials of another one. */
+async function ensureKubeconfig({ kubeconfig, bootstrapKubeconfig }: Options, nodeName: string, files: typeof nodeFiles): Promise<void> {
   if (bootstrapKubeconfig === '' || kubeconfig === '' || (await files.stat(kubeconfig)) !== undefined) return
   using bearer = await openClient({ kubeconfig: bootstrapKubeconfig, userAgent: `kubelet/${kubernetesVersion}` })
   const issued = await requestNodeCertificate(bearer, { nodeName, clock: systemClock })
   await writeNodeKubeconfig(files, kubeconfig, issued, bootstrapKubeconfig)
-}
-
-function certificatesIn(pem: string): X509Certificate[] {
-  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  return found.map((text) => new X509Certificate(text))
 }

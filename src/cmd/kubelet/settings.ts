@@ -1,4 +1,5 @@
 import type { V1Taint } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
 import type { kubeletOptions } from '#cmd/kubelet/command.ts'
@@ -32,6 +33,8 @@ export function withFlags(
     tlsPrivateKeyFile: ['tlsPrivateKeyFile', options.tlsPrivateKeyFile],
     cgroupRoot: ['cgroupRoot', options.cgroupRoot],
     seccompDefault: ['seccompDefault', options.seccompDefault],
+    failSwapOn: ['failSwapOn', options.failSwapOn],
+    runOnce: ['runonce', options.runonce],
   }
   const given = Object.entries(flags).filter(([, [flag]]) => wasGiven(flag))
   const { authentication, authorization } = configuration
@@ -42,13 +45,15 @@ export function withFlags(
       x509: wasGiven('clientCaFile') ? { clientCAFile: options.clientCaFile } : authentication.x509,
       webhook: {
         ...authentication.webhook,
-        ...(wasGiven('authenticationTokenWebhook') ? { enabled: options.authenticationTokenWebhook } : {}),
+        ...defined({ enabled: wasGiven('authenticationTokenWebhook') ? options.authenticationTokenWebhook : undefined }),
       },
       anonymous: wasGiven('anonymousAuth') ? { enabled: options.anonymousAuth } : authentication.anonymous,
     },
     authorization: {
       ...authorization,
-      ...(wasGiven('authorizationMode') ? { mode: options.authorizationMode as KubeletConfiguration['authorization']['mode'] } : {}),
+      ...defined({
+        mode: wasGiven('authorizationMode') ? (options.authorizationMode as KubeletConfiguration['authorization']['mode']) : undefined,
+      }),
     },
   }
 }

@@ -5,7 +5,7 @@ import { thisProcess } from '#base/machine.ts'
 import { componentNames } from '#cmd/component-names.ts'
 
 /** The program that acts by the name that it is called by. */
-const program = fileURLToPath(import.meta.resolve('../../../bin/typernetes.js'))
+export const program = fileURLToPath(import.meta.resolve('../../../bin/typernetes.js'))
 
 /** Makes the links, or removes those that lead here. What is somebody else's stays unless `force` says otherwise. */
 export async function link(directory: string, { force, remove }: { force: boolean; remove: boolean }): Promise<void> {

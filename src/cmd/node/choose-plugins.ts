@@ -17,11 +17,11 @@ const tokenBytes = 24
 type Seams = { files: Files; random: Random; logger: Logger }
 
 /** The machine's plugins where it has them all; else ours, laid into the node's directory and served by this process. */
-export async function choosePlugins(stage: Stage, directory: string, wish: string, seams: Seams): Promise<PluginChoice> {
+export async function choosePlugins(stage: Stage, directory: string, choice: string, seams: Seams): Promise<PluginChoice> {
   const { files, random, logger } = seams
-  const stock = wish === 'own' ? undefined : await stockPluginDirectory(files, needed)
+  const stock = choice === 'own' ? undefined : await stockPluginDirectory(files, needed)
   if (stock !== undefined) return { plugins: 'stock', cniBinDirectory: stock }
-  if (wish === 'stock')
+  if (choice === 'stock')
     throw new Error(
       `--cni-plugins stock: the plugins ${needed.join(', ')} are not installed; Debian: apt install containernetworking-plugins`,
     )

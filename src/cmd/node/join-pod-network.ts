@@ -2,10 +2,11 @@
 
 import { join } from 'node:path'
 import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { V1Node } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
-import { overlaps, parseRange } from '#base/ip-range.ts'
+import { familyOf, isRange } from '#base/ip-range.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import type { Logger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
@@ -15,9 +16,11 @@ import { Informer } from '#client/informer/informer.ts'
 import { backendHelpers } from '#cmd/node/backend-helpers.ts'
 import { layBridgeNetwork, masqueradeComment, removeIdleBridge } from '#network/bridge-network.ts'
 import { natRanges } from '#network/calico/bgp-settings.ts'
+import { BlockAgent } from '#network/calico/block-agent.ts'
 import { type CalicoSource, followCalico } from '#network/calico/calico-source.ts'
+import { ensureForwarding } from '#network/forwarding.ts'
 import { ensureMasquerade } from '#network/masquerade.ts'
-import type { UplinkWish } from '#network/pod-network/choose-uplink.ts'
+import type { UplinkOptions } from '#network/pod-network/choose-uplink.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
 import { subnetEnvText } from '#network/pod-network/subnet-env.ts'
@@ -35,7 +38,9 @@ export type PodNetworkPlace = {
   otherBridge?: string
   plugins: 'own' | 'stock'
   /** By which interface others are reached; the one with the address where nothing is said. */
-  uplink?: Pick<UplinkWish, 'interfaces' | 'expressions'>
+  uplink?: Pick<UplinkOptions, 'interfaces' | 'expressions'>
+  /** Pods have addresses of Calico's pools, whose objects are served. */
+  followsCalico?: boolean
   /** As the old kubenet: the bridge takes all frames, and what stays within 10.0.0.0/8 keeps its address. */
   isKubenet?: boolean
   /** Where the runtime looks for networks. */
@@ -74,16 +79,19 @@ export function joinPodNetwork(
     uplink,
     otherBridge,
     isKubenet = false,
+    followsCalico = podNetwork !== 'cni' && podNetwork.type === 'bgp',
   } = place
   if (podNetwork === 'cni') return undefined
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'pod-network' })
   const nodes = new Informer({ client: clients.reader, kind: Node, clock, random, logger, forgetsManagers: true })
-  const calico = podNetwork.type === 'bgp' && nodeName !== undefined ? followCalico(clients.reader, { clock, random, logger }) : undefined
+  const calico = followsCalico ? followCalico(clients.reader, { clock, random, logger }) : undefined
+  let blocks: BlockAgent | undefined
   const agent = new PodNetworkAgent({
     ...{ nodes, clock, logger, files, processes: nodeProcesses, backend: podNetwork, uplink: { address, ...uplink } },
     ...defined({ nodeName, client: clients.node, calico }),
-    ...(nodeName === undefined ? {} : { helpers: backendHelpers(directory, { files, clock }) }),
+    tunnelAddress: async () => blocks?.tunnelAddress(),
+    ...defined({ helpers: nodeName === undefined ? undefined : backendHelpers(directory, { files, clock }) }),
     stateFile: join(directory, 'pod-network.json'),
   })
   nodes.start()
@@ -91,6 +99,7 @@ export function joinPodNetwork(
   stage.defer(async () => {
     nodes.stop()
     calico?.stop()
+    await blocks?.stop()
     await agent.stop()
   })
   return {
@@ -102,7 +111,26 @@ export function joinPodNetwork(
       const addresses = join(directory, 'addresses')
       const within = isKubenet ? kubenetRanges : clusterCidrs
       const shape = { mtu, plugins, isPromiscuous: isKubenet, isRouted: podNetwork.type === 'bgp' }
-      const network = { name: bridge, bridge, podCidrs, clusterCidrs: within, ...shape, dataDirectory: addresses }
+      if (calico !== undefined && clients.node !== undefined && blocks === undefined) {
+        blocks = new BlockAgent({
+          ...{ nodeName: nodeName ?? '', calico, client: clients.node, clock, files, logger, families: podCidrs.map(familyOf) },
+          labels: () => nodes.get('', nodeName ?? '')?.metadata.labels,
+          ...{ addresses: join(addresses, bridge), blocksFile: join(directory, 'calico-blocks.json') },
+          wantedDirectory: join(directory, 'calico-wanted'),
+        })
+        const labelsOf = ({ metadata }: V1Node) => JSON.stringify(metadata.labels)
+        const look = (node: V1Node) => node.metadata.name === nodeName && blocks?.look()
+        // Pools choose nodes by their labels.
+        nodes.addHandler({ onAdd: look, onUpdate: (next, prev) => labelsOf(next) === labelsOf(prev) || look(next) })
+        await blocks.start()
+        await blocks.ready
+        agent.look()
+      }
+      const calicoIpam = calico && { blocks: join(directory, 'calico-blocks.json'), wanted: join(directory, 'calico-wanted') }
+      const network = {
+        ...{ name: bridge, bridge, podCidrs, clusterCidrs: within, ...shape, dataDirectory: addresses },
+        ...defined({ calicoIpam }),
+      }
       await files.write(
         join(directory, 'subnet.env'),
         subnetEnvText({ networks: clusterCidrs, subnets: podCidrs, mtu, masquerades: true }),
@@ -111,7 +139,7 @@ export function joinPodNetwork(
         },
       )
       await layBridgeNetwork(network, networks, { files, processes: nodeProcesses })
-      if (calico !== undefined) await followNat(calico, { podCidrs, bridge }, logger)
+      if (calico !== undefined) await followNat(calico, { podCidrs, clusterCidrs, bridge }, logger)
     },
   }
 }
@@ -119,23 +147,23 @@ export function joinPodNetwork(
 /** Pods of pools without `natOutgoing` keep their addresses, wherever they send to; now, and whenever a pool changes. */
 async function followNat(
   calico: CalicoSource,
-  { podCidrs, bridge }: { podCidrs: readonly string[]; bridge: string },
+  { podCidrs, clusterCidrs, bridge }: { podCidrs: readonly string[]; clusterCidrs: readonly string[]; bridge: string },
   logger: Logger,
 ): Promise<void> {
   let turn: Promise<unknown> = Promise.resolve()
   const apply = async () => {
     const { pools } = calico.list()
-    const ranges = natRanges(pools)
-    const isHidden = (cidr: string) => ranges.some((range) => overlaps(parseRange(range), parseRange(cidr)))
-    const from = pools.length === 0 ? podCidrs : podCidrs.filter(isHidden)
-    const isDone = await ensureMasquerade(
-      { from, except: pools.map(({ spec }) => spec.cidr), comment: masqueradeComment(bridge) },
-      nodeProcesses,
-    )
-    if (!isDone) logger.warn('pod network: the rules for packets that leave the cluster cannot be made', { from })
+    const all = pools.map(({ spec }) => spec.cidr).filter(isRange)
+    const from = pools.length === 0 ? podCidrs : natRanges(pools)
+    const comment = masqueradeComment(bridge)
+    const isDone = await ensureMasquerade({ from, except: all, comment }, nodeProcesses)
+    await ensureForwarding([...new Set([...clusterCidrs, ...all])], comment, nodeProcesses)
+    if (!isDone) logger.warn('pod network: failed to sync masquerade rules', { from })
   }
   const again = () => {
-    turn = turn.then(apply).catch((error: unknown) => logger.warn('pod network: pools that cannot be used', { error: String(error) }))
+    turn = turn
+      .then(apply)
+      .catch((error: unknown) => logger.warn('pod network: failed to sync masquerade rules of IPPools', { error: String(error) }))
   }
   await calico.synced
   calico.onChange(again)

@@ -33,7 +33,16 @@ export type NodeSettings = NodeRecord & {
   /** How services are made to work; `none` leaves it to somebody else. */
   proxyMode: NodeTraffic['proxyMode']
   enforcesPolicies: boolean
+  /** A cloud controller manager says what the node is. */
+  isOfCloud?: boolean
+  /** Where logs of pods lie, if not in its own directory. */
+  podLogsDir?: string
+  /** Makes the containers of the embedded runtime. */
+  ociRuntime?: string
+  /** Pods whose files lie there are run without being asked for by the API server. */
+  staticPodPath?: string
   logLevel: string
+  logFormat?: string
   /** On a machine of its own: its certificate came by a token, and is all it has. */
   joined?: { servers: readonly SocketAddress[]; balancerPort: number }
 }
@@ -59,6 +68,12 @@ export function nodePaths(dataDir: string, name: string) {
     networks: join(directory, 'containerd', 'networks'),
     podNetworkState: join(directory, 'pod-network.json'),
   }
+}
+
+/** The API servers that a node which has joined knew when it last ran. */
+export async function knownServers(dataDir: string, name: string, files: Files): Promise<readonly SocketAddress[]> {
+  const text = await files.readTextIfPresent(nodePaths(dataDir, name).settings)
+  return text === undefined ? [] : ((JSON.parse(text) as NodeSettings).joined?.servers ?? [])
 }
 
 /** In the order of their numbers. */

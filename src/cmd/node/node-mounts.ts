@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import type { Files } from '#base/files.ts'
 import type { Processes } from '#base/processes.ts'
+import { runningContainerd } from '#kubelet/runtimes/cri/private-containerd.ts'
 
 const script = `for place in etc/cni opt/cni var/lib/cni; do
   mkdir -p "/$place" "$0/root/$place" && mount --bind "$0/root/$place" "/$place" || exit 1
@@ -13,11 +14,9 @@ mkdir -p /etc/cni/net.d /opt/cni/bin
 exec "$@"`
 
 /** What a command of the node begins with. */
-export async function inNodeMounts(directory: string, { files, processes }: { files: Files; processes: Processes }): Promise<string[]> {
-  const containerd = join(directory, 'containerd')
-  const pid = Number(await files.readTextIfPresent(join(containerd, 'containerd.pid')))
-  const words = pid && processes.isAlive(pid) ? await files.readTextIfPresent(`/proc/${pid}/cmdline`).catch(() => undefined) : undefined
+export async function inNodeMounts(directory: string, seams: { files: Files; processes: Processes }): Promise<string[]> {
+  const pid = await runningContainerd(join(directory, 'containerd'), seams)
   // Volumes that are mounted for containers must be where their runtime sees them.
-  if (words?.split('\0').includes(join(containerd, 'config.toml'))) return ['nsenter', `--mount=/proc/${pid}/ns/mnt`, '--']
+  if (pid !== undefined) return ['nsenter', `--mount=/proc/${pid}/ns/mnt`, '--']
   return ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', script, directory]
 }

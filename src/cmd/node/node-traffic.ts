@@ -31,6 +31,8 @@ export type NodeTraffic = {
   followsCalico: boolean
   /** Empty where no other cluster shares the network namespace. */
   clusterId: string
+  /** The node's network namespace is its alone, and so are the kernel's settings in it. */
+  hasOwnNamespace: boolean
   others?: RuleSettings['others']
   /** Where the proxy says whether it is well (port 10256); absent where another cluster may have the ports of this one. */
   healthHost?: string
@@ -51,7 +53,18 @@ type Seams = { clock: Clock; random: Random; files: Files; logger: Logger }
  */
 export async function startNodeTraffic(
   stage: Stage,
-  { nodeName, clusterCidrs, proxyMode, enforcesPolicies, followsCalico, clusterId, others, healthHost, addressesPath }: NodeTraffic,
+  {
+    nodeName,
+    clusterCidrs,
+    proxyMode,
+    enforcesPolicies,
+    followsCalico,
+    clusterId,
+    hasOwnNamespace,
+    others,
+    healthHost,
+    addressesPath,
+  }: NodeTraffic,
   { proxy: client, policyReader }: { proxy: Client; policyReader: Client },
   seams: Seams,
 ): Promise<{ mode: ProxyMode | 'none'; synced: Promise<void> }> {
@@ -63,10 +76,17 @@ export async function startNodeTraffic(
       ...defaults,
       mode: proxyMode,
       clusterCIDR: clusterCidrs.join(','),
+      // Calico's pools need not lie within the range of pods: packets of this node's pods are known by the links they come by.
+      ...(followsCalico
+        ? { detectLocalMode: 'InterfaceNamePrefix', detectLocal: { ...defaults.detectLocal, interfaceNamePrefix: 'cali' } }
+        : {}),
       // The process does more than this: nothing but a proxy alone asked to be spared.
       oomScoreAdj: 0,
-      // How many connections a machine keeps track of is left to its owner.
-      conntrack: { ...defaults.conntrack, maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+      // How many connections a machine keeps track of is left to its owner, and for how long: what is set there would outlast the cluster.
+      conntrack: {
+        ...{ ...defaults.conntrack, maxPerCore: 0 },
+        ...(hasOwnNamespace ? {} : { tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' }),
+      },
       // A difference takes milliseconds; whoever waits for a service should not wait for a second.
       nftables: { ...defaults.nftables, minSyncPeriod: '50ms' },
     }

@@ -11,6 +11,7 @@ import { openClient } from '#client/kubeconfig/open-client.ts'
 import { waitFor } from '#client/retry.ts'
 import { drain } from '#cmd/node/drain.ts'
 import { addNodeRecord, nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
+import { removePodLogs } from '#cmd/node/pod-logs.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
 import { runningCluster } from '#cmd/running/running-cluster.ts'
 import { textTable } from '#cmd/text-table.ts'
@@ -73,6 +74,7 @@ export async function removeNode(name: string, { dataDir, timeout, force }: Drai
   await client.delete(Node, { name }).catch((error: unknown) => {
     if (!isReason(error, 'NotFound')) throw error
   })
+  await removePodLogs(paths.directory, nodeFiles)
   await nodeFiles.remove(paths.directory)
   thisProcess.print(`The node ${name} is gone`)
 }

@@ -7,19 +7,20 @@ import { nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { giveBackIdleMemory } from '#base/idle-memory.ts'
 import { Lifecycle, processSignals, runUntilSignal, type Stage } from '#base/lifecycle.ts'
-import type { LogLevel } from '#base/log.ts'
+import type { Logger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
-import { pinoLogger } from '#base/pino-logger.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
+import { loggerOf } from '#cmd/logger-of.ts'
 import { choosePlugins } from '#cmd/node/choose-plugins.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import { type NodeSettings, nodePaths } from '#cmd/node/node-directory.ts'
 import { hasCalico, startNodeTraffic } from '#cmd/node/node-traffic.ts'
+import { podLogsDirectory } from '#cmd/node/pod-logs.ts'
 import { startEmbeddedRuntime } from '#cmd/runtime/start-embedded-runtime.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
@@ -36,7 +37,7 @@ const usualPlugins = '/opt/cni/bin'
 /** Until a signal ends it; its pods run on. */
 export async function runNode({ dataDir, name }: { dataDir: string; name: string }): Promise<void> {
   const settings = JSON.parse(await nodeFiles.readText(nodePaths(dataDir, name).settings)) as NodeSettings
-  const logger = pinoLogger({ level: settings.logLevel as LogLevel }).with({ node: name })
+  const logger = loggerOf({ logFormat: 'auto', ...settings }).with({ node: name })
   const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
   const lifecycle = new Lifecycle({ clock: systemClock, logger })
   await runUntilSignal(lifecycle, processSignals, async () => {
@@ -53,6 +54,7 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
         enforcesPolicies,
         followsCalico,
         clusterId: '',
+        hasOwnNamespace: true,
         healthHost: '0.0.0.0',
         addressesPath,
       }
@@ -64,7 +66,7 @@ export async function runNode({ dataDir, name }: { dataDir: string; name: string
   thisProcess.exit(0)
 }
 
-type Seams = { clock: typeof systemClock; random: typeof systemRandom; files: typeof nodeFiles; logger: ReturnType<typeof pinoLogger> }
+type Seams = { clock: typeof systemClock; random: typeof systemRandom; files: typeof nodeFiles; logger: Logger }
 
 /** A node that has joined from another machine speaks with its own certificate only. */
 async function clientsOf(stage: Stage, settings: NodeSettings, seams: Seams): Promise<{ client: Client; reader: Client }> {
@@ -98,7 +100,9 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
   const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? usualPlugins : chosen.cniBinDirectory }
   const containerd = isEmbedded ? undefined : await keepContainerd({ directory: paths.containerd, ...place }, seams)
   stage.defer(() => containerd?.stop())
-  const connection = isEmbedded ? await startEmbeddedRuntime(stage, { directory: paths.runtime, ...place }, seams) : undefined
+  const connection = isEmbedded
+    ? await startEmbeddedRuntime(stage, { directory: paths.runtime, ...place, ...defined({ ociRuntime: settings.ociRuntime }) }, seams)
+    : undefined
   const network = joinPodNetwork(
     stage,
     {
@@ -128,8 +132,9 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
         address,
         clusterDomain: 'cluster.local',
         clusterDNS: [...(settings.clusterDns ?? [])],
-        podLogsDir: join(paths.directory, 'logs', 'pods'),
+        podLogsDir: await podLogsDirectory(paths.directory, settings.podLogsDir ?? '', files),
         serializeImagePulls: false,
+        ...defined({ staticPodPath: settings.staticPodPath }),
       },
       rootDirectory: join(paths.directory, 'kubelet'),
       serving: {
@@ -137,7 +142,7 @@ async function startNodeOf(stage: Stage, settings: NodeSettings, seams: Seams): 
         clientAuthorities: () => [new X509Certificate(authority ?? '')],
       },
       podCgroup: settings.podCgroup,
-      ...defined({ connection }),
+      ...defined({ connection, cloud: settings.isOfCloud ? { addresses: addressesOf(settings) } : undefined }),
       ...network,
     },
     { ...seams, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },

@@ -5,6 +5,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeMounts } from '#base/mounts.ts'
+import { stopByPidFile } from '#base/pid-file.ts'
 import { nodeProcesses, type Processes } from '#base/processes.ts'
 import { systemRandom } from '#base/random.ts'
 import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
@@ -19,23 +20,12 @@ import { nodePlace, processesIn, removeNodeNamespace } from '#network/node-names
 
 type Seams = { clock: Clock; files: Files }
 
-const patienceMs = 10_000
+const stopTimeoutMs = 10_000
 
 /** The process alone, where it runs: pods run on. */
-export async function endNodeProcess(dataDir: string, name: string, { clock, files }: Seams): Promise<void> {
-  const { pid: path } = nodePaths(dataDir, name)
-  const pid = Number(await files.readTextIfPresent(path))
-  if (!pid || !nodeProcesses.isAlive(pid)) return
-  const words = ((await files.readTextIfPresent(`/proc/${pid}/cmdline`).catch(() => '')) ?? '').split('\0')
-  // Numbers of processes are given again.
-  if (!words.includes(dataDir) || !words.includes(name)) return
-  nodeProcesses.kill(pid, 'SIGTERM')
-  const untilMs = clock.monotonic() + patienceMs
-  while (nodeProcesses.isAlive(pid)) {
-    if (clock.monotonic() > untilMs) nodeProcesses.kill(pid, 'SIGKILL')
-    await clock.sleep(20)
-  }
-  await files.remove(path)
+export async function endNodeProcess(dataDir: string, name: string, seams: Seams): Promise<void> {
+  const process = { path: nodePaths(dataDir, name).pid, commandWords: [dataDir, name] }
+  await stopByPidFile(process, { ...seams, processes: nodeProcesses, timeoutMs: stopTimeoutMs })
 }
 
 /** Everything but what it keeps on disk: images, logs, its name. */

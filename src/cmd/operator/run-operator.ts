@@ -1,6 +1,8 @@
 /** A whole operator: its definitions, its webhooks, its controllers, and how it fares. */
+
 import type { CustomResource } from '#api/declaration/define-custom-resource.ts'
 import { systemClock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { silentLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { systemRandom } from '#base/random.ts'
@@ -46,7 +48,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     opened.use(
       await serveWebhooks({ ...webhooks, name, client, webhooks: webhooks.admission ?? [], resources: several, clock, random, logger }),
     )
-  await installDefinitions(client, resources, { clock, signal, ...(served ? { conversion: served.conversion() } : {}) })
+  await installDefinitions(client, resources, { clock, signal, ...defined({ conversion: served ? served.conversion() : undefined }) })
   await served?.register()
   isServing = true
   const election = leaderElection && { leaderElection: { name, ...leaderElection } }

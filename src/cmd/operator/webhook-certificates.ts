@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isAlreadyExists, isConflict } from '#api/meta/server-response.ts'
 import { type Authority, issueIdentity, newAuthority, pemOf, readAuthority, renewedAuthority } from '#apiserver/pki/authority.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
@@ -91,10 +91,7 @@ const isSame = (one: WebhookCertificate, other: WebhookCertificate): boolean =>
 async function currentCertificate(options: WebhookCertificatesOptions): Promise<WebhookCertificate> {
   const { client, secret: place } = options
   for (;;) {
-    const secret = await client.get(Secret, place.namespace, place.name).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    const secret = await client.get(Secret, place.namespace, place.name).catch(ignoreNotFound)
     const kept = secret && readKept(secret)
     if (kept !== undefined && isGood(kept, options)) return kept.certificate
     const { certificate, data } = issued(kept?.authority, options)

@@ -1,5 +1,8 @@
 /** `typernetes proxy`: a service proxy alone, against any API server. */
+
 import { addOptions, type Command, decimal, defineOptions, duration, list, onOff, optionValues, text, wholeNumber } from '#base/options.ts'
+import { checkFeatureGate } from '#cmd/check-values.ts'
+import { logOptions } from '#cmd/log-options.ts'
 
 const fromFile = { defaultText: "the file's" }
 /** Upstream has the flag; nothing here depends on it. */
@@ -54,7 +57,7 @@ export const proxyOptions = defineOptions({
   oomScoreAdj: wholeNumber('how gladly the kernel ends this process for want of memory', { default: -999, ...fromFile }),
   clusterId: text('a name for the cluster, in hexadecimal digits, where several share this machine', { placeholder: 'ID', default: '' }),
   configSyncPeriod: duration(ignored, { default: 900_000 }),
-  featureGates: list(ignored, { default: [] }),
+  featureGates: list(ignored, { default: [], check: checkFeatureGate }),
   kubeApiBurst: wholeNumber(ignored, { default: 10 }),
   kubeApiQps: decimal(ignored, { default: 5 }),
   kubeApiContentType: text(ignored, { default: 'application/vnd.kubernetes.protobuf' }),
@@ -70,7 +73,7 @@ export const proxyOptions = defineOptions({
   logTextSplitStream: onOff(ignored, { default: false }),
   vmodule: text(ignored, { default: '' }),
   v: wholeNumber('how much is logged: 4 and more is everything', { default: 0 }),
-  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+  ...logOptions,
 })
 
 export function proxyCommand(command: Command): void {

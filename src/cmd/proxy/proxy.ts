@@ -1,14 +1,13 @@
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
-import type { LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
-import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
+import { loggerOf } from '#cmd/logger-of.ts'
 import type { proxyOptions } from '#cmd/proxy/command.ts'
 import { serveProxyHealth, serveProxyMetrics } from '#cmd/proxy/serve-proxy-health.ts'
 import { withFlags } from '#cmd/proxy/settings.ts'
@@ -22,7 +21,7 @@ type Options = OptionValues<typeof proxyOptions>
 
 /** Runs a proxy until a signal ends it; services go on working by the rules it leaves. */
 export async function runProxyCommand(options: Options, configPath: string | undefined, wasGiven: (key: string) => boolean): Promise<void> {
-  const logger = pinoLogger({ level: options.v >= 4 ? 'debug' : (options.logLevel as LogLevel) }).with({ component: 'kube-proxy' })
+  const logger = loggerOf({ ...options, logLevel: options.v >= 4 ? 'debug' : options.logLevel }).with({ component: 'kube-proxy' })
   const seams = { clock: systemClock, random: systemRandom, files: nodeFiles, logger }
   const read = configPath === undefined ? undefined : await readProxyConfiguration(await nodeFiles.readText(configPath), configPath)
   if (read !== undefined && read.ignored.length > 0) logger.warn('ignored fields of the KubeProxyConfiguration', { settings: read.ignored })

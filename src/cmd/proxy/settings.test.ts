@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { Command, flagName, optionValues } from '#base/options.ts'
+import { Command, optionValues } from '#base/options.ts'
 import { proxyCommand, proxyOptions } from '#cmd/proxy/command.ts'
 import { listenAddress } from '#cmd/proxy/serve-proxy-health.ts'
 import { withFlags } from '#cmd/proxy/settings.ts'
+import { assertUpstreamFlags, flagFacts } from '#cmd/testing/upstream-flags.ts'
 import { defaultProxyConfiguration, ignoredFields } from '#proxy/configuration/proxy-configuration.ts'
 
 function given(...words: string[]) {
@@ -28,32 +27,12 @@ test('flags go before the file, and only those that are given', () => {
   assert.deepEqual([iptables.minSyncPeriod, nftables.minSyncPeriod, iptables.syncPeriod], ['2000ms', '2000ms', '30s'])
 })
 
-const facts = (name: string) => readFileSync(join(import.meta.dirname, '..', '..', '..', 'facts', 'flags', name), 'utf8')
-
 test("every flag of kube-proxy's is taken, with its default", () => {
-  const flags = facts('kube-proxy.tsv')
-    .split('\n')
-    .slice(1)
-    .filter((line) => line !== '')
-    .map((line) => line.split('\t'))
-  const ours = new Map(Object.entries(proxyOptions).map(([key, option]) => [flagName(key), option]))
-  // Those of the command itself.
-  const own = new Set(['help', 'version', 'config'])
-  assert.deepEqual(
-    flags.map(([flag = '']) => flag).filter((flag) => !ours.has(flag) && !own.has(flag)),
-    [],
-  )
-  for (const [flag = '', , type, value = ''] of flags) {
-    const option = ours.get(flag)
-    const given = value.replace(/^"|"$|^\[|\]$/g, '')
-    if (option === undefined || given === '') continue
-    if (type === 'duration') assert.equal(option.default, option.kind.parse(given), flag)
-    else assert.equal(String(option.default), given, flag)
-  }
+  assertUpstreamFlags('kube-proxy', { options: proxyOptions, ofCommand: ['config'] })
 })
 
 test("the configuration's defaults are kube-proxy's", () => {
-  const { apiVersion, kind, ...upstream } = JSON.parse(facts('kube-proxy-config-defaults.json')) as Record<string, unknown>
+  const { apiVersion, kind, ...upstream } = JSON.parse(flagFacts('kube-proxy-config-defaults.json')) as Record<string, unknown>
   for (const [field, value] of Object.entries(defaultProxyConfiguration())) {
     const theirs = upstream[field]
     const plain = (each: unknown) =>
@@ -68,7 +47,13 @@ test("the configuration's defaults are kube-proxy's", () => {
 })
 
 test('flags are read as kube-proxy reads them', () => {
-  const taken = given('--conntrack-max-per-core=1', '--nodeport-addresses=primary', '--feature-gates=A=true', '--v=2', '--masquerade-all')
+  const taken = given(
+    '--conntrack-max-per-core=1',
+    '--nodeport-addresses=primary',
+    '--feature-gates=EnvFiles=true',
+    '--v=2',
+    '--masquerade-all',
+  )
   assert.deepEqual([taken.conntrack.maxPerCore, taken.nodePortAddresses, taken.nftables.masqueradeAll], [1, ['primary'], true])
 })
 

@@ -2,14 +2,19 @@
 
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
-import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
+import { ComponentStatus, Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import type { V1ComponentStatus, V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
+import { endingOf, watchedCertificate } from '#apiserver/pki/expiry-watch.ts'
 import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
 import { nodeFiles } from '#base/files.ts'
 import { kernelFiles } from '#base/kernel-files.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
+import { clockProblems } from '#cmd/running/clock-skew.ts'
+import { type Crashes, readCrashes } from '#cmd/running/crash-reports.ts'
 import type { RunningCluster } from '#cmd/running/running-cluster.ts'
 import { kubernetesVersion, version as programVersion } from '#cmd/version.ts'
 
@@ -27,16 +32,32 @@ export type ClusterStatus = {
   /** The first one to end. */
   certificates?: { name: string; endsAt: string }
   process?: { memoryBytes: number; cpuSeconds: number }
+  /** How often it ended without being asked to and was started again, as far back as reports are kept. */
+  crashes?: Crashes
   problems: string[]
 }
 
+/** Where the API cannot be asked since a certificate has expired, that is what is said. */
 export async function clusterStatus(dataDir: string, running: RunningCluster): Promise<ClusterStatus> {
+  const wrong = await certificateProblems(join(dataDir, 'pki'))
+  try {
+    const status = await askedStatus(dataDir, running)
+    return { ...status, problems: [...wrong, ...status.problems] }
+  } catch (error) {
+    throw wrong.length === 0 ? error : new Error([errorMessage(error), ...wrong].join('; '), { cause: error })
+  }
+}
+
+async function askedStatus(dataDir: string, running: RunningCluster): Promise<ClusterStatus> {
   using client = await openClient({ kubeconfig: running.kubeconfig, userAgent: 'typernetes-status' })
-  const [nodes, pods, store, certificates] = await Promise.all([
+  const [nodes, pods, leases, etcd, store, certificates, crashes] = await Promise.all([
     client.list(Node),
     client.list(Pod),
+    client.list(Lease, { namespace: 'kube-node-lease' }),
+    client.get(ComponentStatus, '', 'etcd-0'),
     storeSize(join(dataDir, 'store')),
     firstToEnd(join(dataDir, 'pki')),
+    readCrashes(nodeFiles, dataDir),
   ])
   const byPhase: Record<string, number> = {}
   for (const { status } of pods.items) byPhase[status?.phase ?? 'Unknown'] = (byPhase[status?.phase ?? 'Unknown'] ?? 0) + 1
@@ -53,13 +74,21 @@ export async function clusterStatus(dataDir: string, running: RunningCluster): P
     })),
     pods: byPhase,
     store: { ...defined({ sizeBytes: store }), revision: nodes.metadata?.resourceVersion ?? '' },
-    ...(certificates ? { certificates } : {}),
-    ...(process ? { process } : {}),
-    problems: [...nodes.items.flatMap(nodeProblem), ...pods.items.flatMap(podProblem)],
+    ...defined({ certificates, process, crashes }),
+    problems: [
+      ...storeProblem(etcd),
+      ...nodes.items.flatMap(nodeProblem),
+      ...clockProblems(leases.items),
+      ...pods.items.flatMap(podProblem),
+    ],
   }
 }
 
 const isReady = ({ status }: V1Node): boolean => findCondition(status?.conditions ?? [], 'Ready')?.status === 'True'
+
+function storeProblem({ conditions = [] }: V1ComponentStatus): string[] {
+  return conditions.flatMap(({ type, status, message }) => (type === 'Healthy' && status !== 'True' ? [`store: ${message}`] : []))
+}
 
 function nodeProblem({ metadata, status }: V1Node): string[] {
   return (status?.conditions ?? []).flatMap(({ type, status: is, message, reason }) => {
@@ -79,12 +108,30 @@ function podProblem({ metadata, status }: V1Pod): string[] {
 }
 
 async function storeSize(directory: string): Promise<number | undefined> {
+  // There is no such directory before the first start.
   const names = await nodeFiles.list(directory).catch(() => [])
   const stats = await Promise.all(names.map((name) => nodeFiles.stat(join(directory, name))))
   return names.length === 0 ? undefined : stats.reduce((sum, stat) => sum + (stat?.sizeBytes ?? 0), 0)
 }
 
+async function certificateProblems(directory: string): Promise<string[]> {
+  // There is no such directory before the first start.
+  const names = (await nodeFiles.list(directory).catch(() => [])).filter((name) => /\.(crt|pem)$/.test(name))
+  const endings = await Promise.all(
+    names.map(async (name) => {
+      const place = join(directory, name)
+      const certificatePem = await nodeFiles.readText(place)
+      // One that is damaged is made anew at the next start.
+      return certificatePem.includes('-END CERTIFICATE-')
+        ? endingOf(watchedCertificate(place, certificatePem), systemClock.now())
+        : undefined
+    }),
+  )
+  return endings.flatMap((ending) => (ending === undefined ? [] : [ending.message]))
+}
+
 async function firstToEnd(directory: string): Promise<ClusterStatus['certificates']> {
+  // There is no such directory before the first start.
   const names = (await nodeFiles.list(directory).catch(() => [])).filter((name) => name.endsWith('.crt'))
   const ends = await Promise.all(
     names.map(async (name) => ({
@@ -104,9 +151,16 @@ function processUsage(pid: number): ClusterStatus['process'] {
 }
 
 export function statusText(status: ClusterStatus): string {
-  const { dataDir, url, pid, kubeconfig, startedAt, versions, nodes, pods, store, certificates, process, problems } = status
+  const { dataDir, url, pid, kubeconfig, startedAt, versions, nodes, pods, store, certificates, process, crashes, problems } = status
   const minutes = Math.floor((systemClock.now() - Date.parse(startedAt)) / 60_000)
-  const since = minutes < 1 ? 'less than a minute' : minutes < 120 ? `${minutes} minutes` : `${Math.floor(minutes / 60)} hours`
+  const since =
+    minutes < 1
+      ? 'less than a minute'
+      : minutes < 2
+        ? 'a minute'
+        : minutes < 120
+          ? `${minutes} minutes`
+          : `${Math.floor(minutes / 60)} hours`
   const ready = nodes.filter((node) => node.ready).length
   const runtimes = [...new Set(nodes.map(({ runtime }) => runtime))].join(', ')
   const mebibytes = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`
@@ -123,6 +177,11 @@ export function statusText(status: ClusterStatus): string {
       ? [['Certificates', `valid until ${certificates.endsAt.slice(0, 10)} (${certificates.name} first); renewed by themselves`]]
       : []),
   ]
+  if (crashes) {
+    const { at, endedWith, serving, path } = crashes.last
+    const meanwhile = serving.length === 0 ? '' : ` while it served ${serving[0]}`
+    rows.push(['Crashes', `${crashes.count}, the last at ${at} with ${endedWith}${meanwhile}; see ${path}`])
+  }
   const table = rows.map(([name = '', value]) => `  ${name.padEnd(12)}  ${value}`)
   const wrong = problems.length === 0 ? ['Nothing is wrong'] : ['What is wrong:', ...problems.map((problem) => `  - ${problem}`)]
   return [`The cluster in ${dataDir} has been running for ${since}`, ...table, ...wrong].join('\n')

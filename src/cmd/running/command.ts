@@ -1,5 +1,6 @@
 /** `typernetes status`, `down`, `delete` and `logs`: looking after a cluster that runs. */
-import { addOptions, type Command, defineOptions, onOff, optionValues, text } from '#base/options.ts'
+import { logLevels } from '#base/log.ts'
+import { addOptions, type Command, defineOptions, duration, list, onOff, optionValues, text, wholeNumber } from '#base/options.ts'
 import { addClusterName } from '#cmd/cluster-names.ts'
 import { dataDirectoryOption } from '#cmd/data-directory-option.ts'
 
@@ -14,7 +15,22 @@ const ending = defineOptions({
     default: false,
   }),
 })
-const reading = defineOptions({ ...place, follow: onOff('go on with what is written from now on', { short: 'f', default: false }) })
+const reading = defineOptions({
+  ...place,
+  follow: onOff('go on with what is written from now on', { short: 'f', default: false }),
+  component: list('only what these components wrote (kubelet, apiserver, …)', { short: 'c', placeholder: 'NAME', default: [] }),
+  level: text('only what is at least this important', { placeholder: 'LEVEL', default: 'debug', choices: logLevels }),
+  since: duration('only what is not older than this (90s, 5m, 1h30m)', { default: 0, defaultText: 'everything' }),
+  tail: wholeNumber('only this many lines of the end', { placeholder: 'N', min: 0, default: -1, defaultText: 'all' }),
+  output: text('how it is shown; auto: text on a terminal, JSON otherwise', {
+    ...{ short: 'o', placeholder: 'FORM', default: 'auto', choices: ['auto', 'text', 'json'] },
+  }),
+})
+
+/** What a cluster without root has made is in namespaces of its own. */
+async function enterToLookAfter(dataDir: string): Promise<void> {
+  await (await import('#cmd/rootless/enter-user-namespace.ts')).enterToLookAfter(dataDir)
+}
 
 const load = () => import('#cmd/running/look-after.ts')
 
@@ -27,22 +43,32 @@ export function statusCommand(command: Command): void {
 export function downCommand(command: Command): void {
   addOptions(command, ending)
   addClusterName(command)
-  command.action(async () => (await load()).stopCluster(optionValues(command, ending)))
+  command.action(async () => {
+    const options = optionValues(command, ending)
+    await enterToLookAfter(options.dataDir)
+    await (await load()).stopCluster(options)
+  })
 }
 
 export function deleteCommand(command: Command): void {
   addOptions(command, place)
   addClusterName(command)
-  command.action(async () => (await load()).deleteCluster(optionValues(command, place)))
+  command.action(async () => {
+    const options = optionValues(command, place)
+    await enterToLookAfter(options.dataDir)
+    await (await load()).deleteCluster(options)
+  })
 }
 
 export function logsCommand(command: Command): void {
   addOptions(command, reading)
   addClusterName(command)
-  command.action(async () => (await load()).printLog(optionValues(command, reading)))
+  command.action(async () => (await import('#cmd/running/print-log.ts')).printLog(optionValues(command, reading)))
 }
 
-const listing = defineOptions({ output: looking.output })
+const listing = defineOptions({
+  output: text('how they are shown', { short: 'o', placeholder: 'FORM', default: 'text', choices: ['text', 'json', 'name'] }),
+})
 
 export function listCommand(command: Command): void {
   addOptions(command, listing)

@@ -3,7 +3,8 @@ import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { thisProcess } from '#base/machine.ts'
 import { nodeProcesses } from '#base/processes.ts'
-import { logPath, type RunningCluster, runningCluster } from '#cmd/running/running-cluster.ts'
+import { logPath, runningCluster } from '#cmd/running/running-cluster.ts'
+import { runningSupervisor } from '#cmd/running/supervisor.ts'
 
 type Place = { dataDir: string }
 
@@ -26,10 +27,21 @@ export async function printStatus({ dataDir: given, output }: Place & { output: 
   thisProcess.print(output === 'json' ? JSON.stringify({ running: true, ...status }, undefined, 2) : statusText(status))
 }
 
-export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }): Promise<void> {
+/** `keepsEtcd`: of a machine that is about to start again. */
+export async function stopCluster({ dataDir, pods, keepsEtcd = false }: Place & { pods: boolean; keepsEtcd?: boolean }): Promise<void> {
   const cluster = await runningCluster(dataDir)
-  if (cluster === undefined) thisProcess.print(`No cluster runs in ${dataDir}`)
-  else await stopProcess(cluster, dataDir)
+  const supervisor = await runningSupervisor(dataDir)
+  if (cluster === undefined && supervisor === undefined) thisProcess.print(`No cluster runs in ${dataDir}`)
+  else
+    await stopProcesses(
+      [supervisor, cluster?.pid].filter((pid) => pid !== undefined),
+      dataDir,
+    )
+  if (!keepsEtcd) {
+    const { stopEtcd } = await import('#cmd/own-etcd/etcd-process.ts')
+    if (await stopEtcd(dataDir, { files: nodeFiles, processes: nodeProcesses, clock: systemClock }))
+      thisProcess.print('Its etcd is stopped')
+  }
   const { takeDownPods, takeDownNodes } = await import('#cmd/running/take-down-pods.ts')
   const { podsOnMachine, podsRunOn } = await import('#cmd/running/running-pods.ts')
   const left = podsRunOn(pods ? 0 : await podsOnMachine(dataDir))
@@ -44,8 +56,11 @@ export async function stopCluster({ dataDir, pods }: Place & { pods: boolean }):
 
 /** Again where some of it is gone already. */
 export async function deleteCluster({ dataDir }: Place): Promise<void> {
+  const isThere = (await nodeFiles.stat(dataDir)) !== undefined
   const kubeconfig = await nodeFiles.readTextIfPresent(join(dataDir, 'admin.kubeconfig'))
   await stopCluster({ dataDir, pods: true })
+  const { removeAllPodLogs } = await import('#cmd/node/pod-logs.ts')
+  await removeAllPodLogs(dataDir, nodeFiles)
   const { removeRemains } = await import('#cmd/running/remove-remains.ts')
   await removeRemains(dataDir)
   const server = /^ +server: "?(\S+?)"?$/m.exec(kubeconfig ?? '')?.[1]
@@ -54,37 +69,20 @@ export async function deleteCluster({ dataDir }: Place): Promise<void> {
     const contexts = await forgetOwnKubeconfig(nodeFiles, server)
     if (contexts.length > 0) thisProcess.print(`Contexts removed from the kubeconfig: ${contexts.join(', ')}`)
   }
-  thisProcess.print(`${dataDir} is removed`)
+  thisProcess.print(isThere ? `${dataDir} is removed` : `There is nothing in ${dataDir} to remove`)
 }
 
-async function stopProcess(cluster: RunningCluster, dataDir: string): Promise<void> {
-  nodeProcesses.kill(cluster.pid, 'SIGTERM')
+/** Who looks after the cluster passes on that it is to end; the cluster is told as well, in case nobody looks after it. */
+async function stopProcesses(pids: readonly number[], dataDir: string): Promise<void> {
+  for (const pid of pids) nodeProcesses.kill(pid, 'SIGTERM')
   const endMs = systemClock.monotonic() + patienceMs
-  while (nodeProcesses.isAlive(cluster.pid)) {
-    if (systemClock.monotonic() > endMs) {
-      throw new Error(`process ${cluster.pid} has not ended after ${patienceMs / 1000} s; see ${logPath(dataDir)}, or end it with kill -9`)
+  for (const pid of pids.toReversed()) {
+    while (nodeProcesses.isAlive(pid)) {
+      if (systemClock.monotonic() > endMs) {
+        throw new Error(`process ${pid} has not ended after ${patienceMs / 1000} s; see ${logPath(dataDir)}, or end it with kill -9`)
+      }
+      await systemClock.sleep(lookEveryMs)
     }
-    await systemClock.sleep(lookEveryMs)
   }
   thisProcess.print(`The cluster in ${dataDir} is stopped`)
-}
-
-export async function printLog({ dataDir, follow }: Place & { follow: boolean }): Promise<void> {
-  const path = logPath(dataDir)
-  if ((await nodeFiles.stat(path)) === undefined) {
-    throw new Error(`there is no log in ${dataDir}; only clusters that were started with up -d have one`)
-  }
-  await using log = await nodeFiles.open(path, 'r')
-  let position = 0
-  const printNew = async () => {
-    for (let size = await log.sizeBytes(); position < size; size = await log.sizeBytes()) {
-      const bytes = await log.readAt(position, Math.min(size - position, 1 << 20))
-      position += bytes.length
-      thisProcess.write(bytes)
-    }
-  }
-  await printNew()
-  if (!follow) return
-  using _watch = nodeFiles.watch(path, () => void printNew())
-  await systemClock.sleep(Number.MAX_SAFE_INTEGER)
 }

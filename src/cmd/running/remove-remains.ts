@@ -1,6 +1,10 @@
+import { resolve } from 'node:path'
+import { findCgroups } from '#base/cgroup-files.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
+import { endProcessesOf } from '#cmd/running/end-processes.ts'
+import { podCgroupOf } from '#cmd/up/container-runtime.ts'
 import { bridgeNameOf, hashOf } from '#network/bridge-network.ts'
 import { nodeBridgeName } from '#network/clusters-on-machine.ts'
 import { removeForwarding } from '#network/forwarding.ts'
@@ -12,7 +16,11 @@ import { nftProgram } from '#wire/nftables/nft-program.ts'
 /** The data directory, and what the kernel still holds by names that stand for it: for those who have deleted some of the directory by hand. */
 export async function removeRemains(dataDir: string): Promise<void> {
   const path = await nodeFiles.realPath(dataDir)
+  const directories = [...new Set([resolve(dataDir), ...(path === undefined ? [] : [path])])]
+  await endProcessesOf({ directories, podCgroup: podCgroupOf(dataDir) })
   for (const place of path === undefined ? [] : await nodeMounts.below(path)) await nodeMounts.unmount(place)
+  const cgroups = await findCgroups(nodeFiles)
+  await cgroups?.remove(podCgroupOf(dataDir))
   await removeFromKernel(dataDir).catch(() => {
     // Who may not change the network has not changed it before, either.
   })

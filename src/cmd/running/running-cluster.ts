@@ -6,7 +6,12 @@ import { nodeProcesses } from '#base/processes.ts'
 import type { ReadyCluster } from '#cmd/up/ready-text.ts'
 
 /** What a cluster leaves in its data directory while it runs, for those who look after it. */
-export type RunningCluster = ReadyCluster & { pid: number; startedMs: number }
+export type RunningCluster = ReadyCluster & {
+  pid: number
+  startedMs: number
+  /** Of the command line, for those who start it anew. */
+  args?: readonly string[]
+}
 
 const patienceMs = 2000
 
@@ -22,6 +27,7 @@ export async function runningCluster(dataDir: string): Promise<RunningCluster | 
   return nodeProcesses.isAlive(cluster.pid) && (await answers(cluster.url)) ? cluster : undefined
 }
 
+/** A server that takes the connection and is only slow to answer is there: one that is busy must not be taken for one that has ended. */
 async function answers(url: string): Promise<boolean> {
   const stop = new AbortController()
   using _timer = systemClock.after(patienceMs, () => stop.abort())
@@ -31,6 +37,6 @@ async function answers(url: string): Promise<boolean> {
     await response.text()
     return true
   } catch {
-    return false
+    return stop.signal.aborted
   }
 }

@@ -1,9 +1,12 @@
 import { join } from 'node:path'
+import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { nodePaths, readNodeRecords } from '#cmd/node/node-directory.ts'
-import { containerdDirectory, embeddedDirectory } from '#cmd/up/container-runtime.ts'
+import { dockerEndpointOf } from '#cmd/runtime/docker-endpoint.ts'
+import { containerdDirectory, dockerDirectory, embeddedDirectory } from '#cmd/up/container-runtime.ts'
 import { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { privateContainerdSocket } from '#kubelet/runtimes/cri/private-containerd.ts'
+import { runningDockerSandboxes } from '#runtime/docker/running-docker-sandboxes.ts'
 import { runningSandboxes } from '#runtime/sandboxes/running-sandboxes.ts'
 import { sandboxStates } from '#wire/cri/cri-types.ts'
 
@@ -18,7 +21,10 @@ export async function runningPods(dataDir: string): Promise<number> {
 
 /** Those of the node that the machine itself is. */
 export async function podsOnMachine(dataDir: string): Promise<number> {
-  return podsOf({ containerd: containerdDirectory(dataDir), runtime: embeddedDirectory(dataDir) })
+  const directory = dockerDirectory(dataDir)
+  const endpoint = await dockerEndpointOf(directory, { files: nodeFiles })
+  const inDocker = endpoint === undefined ? 0 : await runningDockerSandboxes(directory, endpoint, systemClock)
+  return inDocker + (await podsOf({ containerd: containerdDirectory(dataDir), runtime: embeddedDirectory(dataDir) }))
 }
 
 async function podsOf({ containerd, runtime }: { containerd: string; runtime: string }): Promise<number> {

@@ -9,8 +9,12 @@ import { systemRandom } from '#base/random.ts'
 import { stopBackendHelpers } from '#cmd/node/backend-helpers.ts'
 import { readNodeRecords } from '#cmd/node/node-directory.ts'
 import { takeDownNode } from '#cmd/node/take-down-node.ts'
+import { isInOwnNamespaces } from '#cmd/rootless/enter-user-namespace.ts'
+import { endHolder } from '#cmd/rootless/namespace-record.ts'
+import { enterNetworkOfHolder } from '#cmd/rootless/own-network.ts'
 import { removeEmbeddedPods } from '#cmd/runtime/remove-embedded-pods.ts'
-import { containerdDirectory, embeddedDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
+import { removeDockerPods } from '#cmd/runtime/start-docker-runtime.ts'
+import { containerdDirectory, dockerDirectory, embeddedDirectory, networksDirectory, podCgroupOf } from '#cmd/up/container-runtime.ts'
 import { removeMachineTraffic } from '#cmd/up/machine-traffic.ts'
 import { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
 import { sandboxImageName } from '#kubelet/images/sandbox-image.ts'
@@ -24,15 +28,22 @@ const stockPluginDirectory = '/opt/cni/bin'
 
 /** Ends what a cluster's own containerd still runs, and the containerd itself. Pods of a runtime that was there before are left alone. */
 export async function takeDownPods(dataDir: string): Promise<boolean> {
+  const hadPods = await takeDown(dataDir)
+  await endHolder(dataDir, { files: nodeFiles, processes: nodeProcesses })
+  return hadPods
+}
+
+async function takeDown(dataDir: string): Promise<boolean> {
   const directory = containerdDirectory(dataDir)
   const seams = { files: nodeFiles, processes: nodeProcesses, clock: systemClock, logger: silentLogger }
+  if (isInOwnNamespaces()) await enterNetworkOfHolder(dataDir, nodeFiles)
   const hadNodes = await takeDownNodes(dataDir)
   await leavePodNetwork(join(dataDir, 'pod-network.json'), seams)
   await stopBackendHelpers(directory, seams)
   await leavePodNetwork(join(directory, 'pod-network.json'), seams)
   await removeMachineTraffic(dataDir, { ...seams, random: systemRandom })
   await removeNodeNetwork(dataDir, seams)
-  const isEmbedded = await endEmbedded(dataDir)
+  const isEmbedded = (await endEmbedded(dataDir)) || (await endDocker(dataDir))
   if (!isEmbedded && (await nodeFiles.stat(join(directory, 'config.toml'))) === undefined) return hadNodes
   const cniConfigDirectory = networksDirectory(dataDir)
   if (!isEmbedded) {
@@ -60,6 +71,16 @@ async function endEmbedded(dataDir: string): Promise<boolean> {
   const seams = { files: nodeFiles, clock: systemClock, random: systemRandom, logger: silentLogger }
   await removeEmbeddedPods(place, seams)
   return true
+}
+
+/** Resolves false where the cluster has no containers in Docker. */
+async function endDocker(dataDir: string): Promise<boolean> {
+  const place = {
+    directory: dockerDirectory(dataDir),
+    cniConfigDirectory: networksDirectory(dataDir),
+    cniBinDirectory: stockPluginDirectory,
+  }
+  return removeDockerPods(place, { files: nodeFiles, clock: systemClock, random: systemRandom, logger: silentLogger })
 }
 
 /** Ends the nodes that have a network namespace of their own, and their pods. Resolves false where there are none. */

@@ -1,5 +1,7 @@
 /** `typernetes runtime`: the embedded container runtime alone, at a CRI socket. */
+
 import { addOptions, type Command, defineOptions, optionValues, text } from '#base/options.ts'
+import { logOptions } from '#cmd/log-options.ts'
 
 export const runtimeOptions = defineOptions({
   root: text('keep images and containers in this directory', { placeholder: 'DIR', default: '/var/lib/typernetes-runtime' }),
@@ -9,7 +11,12 @@ export const runtimeOptions = defineOptions({
     placeholder: 'DIR',
     default: '/opt/cni/bin',
   }),
-  logLevel: text('how much is logged', { placeholder: 'LEVEL', default: 'info', choices: ['debug', 'info', 'warn', 'error'] }),
+  ociRuntime: text('let this program (runc, crun) make the containers of the embedded runtime, those that it can', {
+    placeholder: 'PROGRAM',
+    default: '',
+    defaultText: 'none is needed',
+  }),
+  ...logOptions,
 })
 
 export function runtimeCommand(command: Command): void {

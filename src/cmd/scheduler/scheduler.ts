@@ -1,22 +1,26 @@
+import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { parseDurationMs } from '#base/duration.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type HttpClientOptions, nodeHttpClient } from '#base/http-client.ts'
 import { Lifecycle, processSignals, runUntilSignal } from '#base/lifecycle.ts'
-import type { LogLevel } from '#base/log.ts'
 import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { OptionValues } from '#base/options.ts'
-import { pinoLogger } from '#base/pino-logger.ts'
 import { systemRandom } from '#base/random.ts'
 import { openClient } from '#client/kubeconfig/open-client.ts'
 import { LeaderElector } from '#client/leader-election/leader-elector.ts'
+import { loggerOf } from '#cmd/logger-of.ts'
 import type { schedulerOptions } from '#cmd/scheduler/command.ts'
 import { serveHealth } from '#cmd/serve-health.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
-import { type ConfiguredExtender, defaultConfiguration, type SchedulerConfiguration } from '#scheduler/config/configuration.ts'
+import { sayGatesWithoutEffect } from '#cmd/without-effect.ts'
+import { providedConfiguration } from '#scheduler/config/algorithm-provider.ts'
+import type { ConfiguredExtender, SchedulerConfiguration } from '#scheduler/config/configuration.ts'
+import { effectiveSchedulerGates } from '#scheduler/config/feature-gates.ts'
 import { readConfiguration } from '#scheduler/config/read-configuration.ts'
 import { httpExtender } from '#scheduler/extender/http-extender.ts'
 import { openScheduler, type RunningScheduler } from '#scheduler/run-scheduler.ts'
@@ -30,7 +34,9 @@ export async function runSchedulerCommand(
   wasGiven: (key: string) => boolean,
 ): Promise<void> {
   const configuration = await configurationOf(options, configPath, wasGiven)
-  const logger = pinoLogger({ level: options.logLevel as LogLevel }).with({ component: 'kube-scheduler' })
+  const logger = loggerOf(options).with({ component: 'kube-scheduler' })
+  sayGatesWithoutEffect(options.featureGates, effectiveSchedulerGates, logger)
+  const { isEnabled } = new FeatureGates(options.featureGates.join(','))
   const [clock, random, metrics] = [systemClock, systemRandom, new Metrics()]
   const client = await openClient({
     kubeconfig: options.kubeconfig || configuration.clientConnection.kubeconfig,
@@ -46,7 +52,7 @@ export async function runSchedulerCommand(
   await runUntilSignal(lifecycle, processSignals, async () => {
     await lifecycle.stage('scheduler', async (stage) => {
       stage.use(client)
-      const opened = openScheduler({ client, clock, random, logger, configuration, metrics, extenders, instance: hostname })
+      const opened = openScheduler({ client, clock, random, logger, configuration, metrics, extenders, isEnabled, instance: hostname })
       stage.defer(() => opened.stop())
       await opened.follow(stage.signal)
       const leading = configuration.leaderElection.leaderElect ? lead(opened) : opened.lead(isOver.signal)
@@ -58,7 +64,8 @@ export async function runSchedulerCommand(
     if (options.securePort !== 0) {
       await lifecycle.stage('health', async (stage) => {
         const { bindAddress: host, securePort: port } = options
-        const listener = await serveHealth({ component: 'kube-scheduler', host, port, metrics, clock, random })
+        const tls = await servingPair(options)
+        const listener = await serveHealth({ component: 'kube-scheduler', host, port, metrics, clock, random, ...defined({ tls }) })
         stage.defer(() => listener.close())
       })
     }
@@ -88,13 +95,18 @@ export async function runSchedulerCommand(
   }
 }
 
+async function servingPair({ tlsCertFile, tlsPrivateKeyFile }: Options): Promise<{ cert: string; key: string } | undefined> {
+  if (tlsCertFile === '') return undefined
+  return { cert: await nodeFiles.readText(tlsCertFile), key: await nodeFiles.readText(tlsPrivateKeyFile) }
+}
+
 /** Flags go before the file, where they are given. */
 async function configurationOf(
   options: Options,
   path: string | undefined,
   wasGiven: (key: string) => boolean,
 ): Promise<SchedulerConfiguration> {
-  const configuration = path === undefined ? defaultConfiguration() : await readConfiguration(await nodeFiles.readText(path), path)
+  const configuration = path === undefined ? await withoutFile(options) : await readConfiguration(await nodeFiles.readText(path), path)
   const { leaderElection } = configuration
   if (wasGiven('leaderElect')) leaderElection.leaderElect = options.leaderElect
   if (wasGiven('leaderElectLeaseDuration')) leaderElection.leaseDuration = `${options.leaderElectLeaseDuration}ms`
@@ -102,7 +114,30 @@ async function configurationOf(
   if (wasGiven('leaderElectRetryPeriod')) leaderElection.retryPeriod = `${options.leaderElectRetryPeriod}ms`
   if (wasGiven('leaderElectResourceName')) leaderElection.resourceName = options.leaderElectResourceName
   if (wasGiven('leaderElectResourceNamespace')) leaderElection.resourceNamespace = options.leaderElectResourceNamespace
+  if (wasGiven('kubeApiQps') && options.kubeApiQps > 0) configuration.clientConnection.qps = options.kubeApiQps
+  if (wasGiven('kubeApiBurst')) configuration.clientConnection.burst = options.kubeApiBurst
+  configuration.podMaxUnschedulableMs = options.podMaxInUnschedulablePodsDuration
   return configuration
+}
+
+const policyKey = 'policy.cfg'
+
+/** What the flags of schedulers before v1.23 say; a config map goes before a file unless somebody says otherwise, as it did. */
+async function withoutFile(options: Options): Promise<SchedulerConfiguration> {
+  const { policyConfigFile: file, policyConfigmap: name, policyConfigmapNamespace: namespace, useLegacyPolicyConfig } = options
+  if (name !== '' && !(useLegacyPolicyConfig && file !== '')) {
+    using client = await openClient({
+      kubeconfig: options.kubeconfig,
+      server: options.master,
+      userAgent: `kube-scheduler/${kubernetesVersion}`,
+    })
+    const { data = {} } = await client.get(ConfigMap, namespace, name)
+    const text = data[policyKey]
+    if (text === undefined) throw new Error(`missing policy config map value at key "${policyKey}"`)
+    return readConfiguration(text, `${namespace}/${name}`)
+  }
+  if (file !== '') return readConfiguration(await nodeFiles.readText(file), file)
+  return providedConfiguration(options.algorithmProvider)
 }
 
 /** An extender over HTTPS whose authority nobody names is believed, as upstream does. */
@@ -116,7 +151,6 @@ async function connectionOf({ enableHTTPS, tlsConfig = {} }: ConfiguredExtender)
   ])
   return {
     ...defined({ ca, cert, key }),
-    ...omitEmpty({ serverName: tlsConfig.serverName }),
-    ...(tlsConfig.insecure || (enableHTTPS && ca === undefined) ? { insecureSkipVerify: true } : {}),
+    ...omitEmpty({ serverName: tlsConfig.serverName, insecureSkipVerify: tlsConfig.insecure || (enableHTTPS && ca === undefined) }),
   }
 }

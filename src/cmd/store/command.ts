@@ -2,12 +2,16 @@
 import { addOptions, type Command, defineOptions, optionValues, text } from '#base/options.ts'
 import { upOptions } from '#cmd/up/options.ts'
 
-const { dataDir, etcdCafile, etcdCertfile, etcdKeyfile } = upOptions
+const { dataDir, listen, etcdCafile, etcdCertfile, etcdKeyfile } = upOptions
 export const migrateOptions = defineOptions({
   dataDir,
   ...{ etcdCafile, etcdCertfile, etcdKeyfile },
-  from: text('where the objects are: sqlite (in --data-dir), or etcd://HOST:PORT,…', { placeholder: 'STORE', default: 'sqlite' }),
-  to: text('where they go, which must hold none: sqlite (in --data-dir), or etcd://HOST:PORT,…', { placeholder: 'STORE', default: '' }),
+  listen: { ...listen, help: 'with --to etcd: by which address of this machine other members of its etcd reach it' },
+  from: text('where the objects are: sqlite or etcd (in --data-dir), or etcd://HOST:PORT,…', { placeholder: 'STORE', default: 'sqlite' }),
+  to: text('where they go, which must hold none: sqlite or etcd (in --data-dir), or etcd://HOST:PORT,…', {
+    placeholder: 'STORE',
+    default: '',
+  }),
 })
 
 export function storeCommand(command: Command): void {

@@ -1,5 +1,6 @@
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { Random } from '#base/random.ts'
 
@@ -24,9 +25,9 @@ export function bootstrapTokenSecret(
       'token-secret': secret,
       'usage-bootstrap-authentication': 'true',
       'usage-bootstrap-signing': 'true',
-      ...(groups.length === 0 ? {} : { 'auth-extra-groups': groups.join(',') }),
+      ...defined({ 'auth-extra-groups': groups.length === 0 ? undefined : groups.join(',') }),
       ...omitEmpty({ description }),
-      ...(expiresMs === undefined ? {} : { expiration: formatTime(expiresMs) }),
+      ...defined({ expiration: expiresMs === undefined ? undefined : formatTime(expiresMs) }),
     },
   }
 }

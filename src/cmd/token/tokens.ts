@@ -1,14 +1,9 @@
-import { join } from 'node:path'
 import { Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { readWebhookKubeconfig, type WebhookTarget } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'
 import { systemClock } from '#base/clock.ts'
-import { nodeFiles } from '#base/files.ts'
-import { nodeHttpClient } from '#base/http-client.ts'
 import { thisProcess } from '#base/machine.ts'
 import { systemRandom } from '#base/random.ts'
-import { Client } from '#client/client.ts'
-import { httpTransport } from '#client/http-transport.ts'
+import { type ClusterPlace as Where, withAdminClient as withClient } from '#cmd/running/admin-client.ts'
 import { textTable } from '#cmd/text-table.ts'
 import {
   bootstrapTokenSecret,
@@ -16,8 +11,6 @@ import {
   bootstrapTokenNamespace as namespace,
   newBootstrapToken,
 } from '#cmd/token/bootstrap-token-secret.ts'
-
-type Where = { dataDir: string; kubeconfig: string }
 
 export async function createToken(
   options: Where & { ttl: number; description: string; groups: readonly string[]; printJoinCommand: boolean },
@@ -56,13 +49,6 @@ export async function deleteTokens(tokens: readonly string[], options: Where): P
       thisProcess.print(`Deleted: ${id}`)
     }
   })
-}
-
-async function withClient<T>({ dataDir, kubeconfig }: Where, use: (client: Client, target: WebhookTarget) => Promise<T>): Promise<T> {
-  const target = await readWebhookKubeconfig(nodeFiles, kubeconfig || join(dataDir, 'admin.kubeconfig'))
-  const { url, connection, headers } = target
-  using http = nodeHttpClient(connection)
-  return await use(new Client({ transport: httpTransport({ http, server: url, headers }), userAgent: 'typernetes' }), target)
 }
 
 function value({ data }: V1Secret, key: string): string {

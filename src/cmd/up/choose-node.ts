@@ -21,6 +21,10 @@ export type NodeChoice = {
 /** Which container runtime the real nodes use, and the networks of nodes and pods. */
 export async function chooseNode(options: UpOptions, seams: ClusterSeams): Promise<NodeChoice> {
   const runtime = await chooseRuntime(options, seams)
+  if (runtime.kind === 'docker' && options.nodes > 1) {
+    throw new Error('--nodes: Docker runs the pods of one node of a machine; several need --runtime cri or embedded')
+  }
+  if (seams.machineNetwork !== undefined) refuseWithoutRoot(options)
   const conf = options.netConf === '' ? undefined : parseNetConf(await seams.files.readText(options.netConf))
   const podNetwork = options.podNetwork === 'cni' ? 'cni' : (conf?.backend ?? backendOf(options))
   const network = runtime.kind === 'none' ? undefined : await nodeNetworkFor(options, conf?.networks ?? rangesOf(options), seams)
@@ -28,6 +32,13 @@ export async function chooseNode(options: UpOptions, seams: ClusterSeams): Promi
     throw new Error('--nodes: several nodes on one machine need root, and the programs ip and nsenter (iproute2, util-linux)')
   }
   return { runtime, network, podNetwork, maskSizes: maskSizesOf(options, conf) }
+}
+
+/** Said before anything is made: what the namespaces of a plain user have no room for. */
+function refuseWithoutRoot({ nodes, apiWorkers, podNetwork }: UpOptions): void {
+  if (nodes > 1) throw new Error('--nodes: several nodes on one machine need root (sudo); simulated ones can be added with --sim-nodes')
+  if (apiWorkers > 1) throw new Error('--api-workers: the threads of the API server share a port of the machine, which needs root (sudo)')
+  if (podNetwork === 'cni') throw new Error('--pod-network cni: network plugins of the machine need root (sudo)')
 }
 
 function maskSizesOf({ nodeCidrMaskSizeIpv4, nodeCidrMaskSizeIpv6 }: UpOptions, conf: NetConf | undefined): NodeChoice['maskSizes'] {
@@ -42,7 +53,7 @@ export async function undoNode(options: UpOptions, choosing: Promise<NodeChoice>
 }
 
 /** kubenet leaves the ways between nodes to somebody else, such as the cloud. */
-const backendOf = ({ podNetwork, ipipMode }: UpOptions): NetConf['backend'] => ({
+export const backendOf = ({ podNetwork, ipipMode }: UpOptions): NetConf['backend'] => ({
   ...defaultBackend(podNetwork === 'kubenet' ? 'none' : (podNetwork as BackendType)),
   ipipMode: ipipMode as IpipMode,
 })
@@ -68,8 +79,8 @@ async function nodeNetworkFor(
   )
   if (!isWritable) return undefined
   try {
-    const wish = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }
-    const network = await layNodeNetwork(options.dataDir, wish, { files, processes: nodeProcesses })
+    const networkOptions = { clusterCidrs, mayMove, mayUseMachine: options.nodes === 1 }
+    const network = await layNodeNetwork(options.dataDir, networkOptions, { files, processes: nodeProcesses })
     if (network.machineNodeOf !== undefined) {
       const effect = 'the node of this cluster gets a network namespace of its own; services are not reached from the machine by cluster IP'
       logger.info(`this machine is the node of ${network.machineNodeOf} already: ${effect}`)

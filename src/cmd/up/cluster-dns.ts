@@ -1,7 +1,6 @@
 /** The cluster's names, served by this process: to pods behind the usual service, and where it is asked for. */
-
-import { Pod } from '#api/core/v1/kinds.gen.ts'
-import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { hasCode } from '#base/files.ts'
 import { listenHttp } from '#base/http-server.ts'
@@ -10,13 +9,15 @@ import { thisMachine, thisProcess } from '#base/machine.ts'
 import { Metrics } from '#base/metrics.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { nodeSockets, type SocketAddress } from '#base/sockets.ts'
-import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import type { Client } from '#client/client.ts'
 import { withdrawDnsService } from '#cmd/dns/dns-service.ts'
 import { followCorefile } from '#cmd/dns/follow-corefile.ts'
 import { keepDnsService } from '#cmd/dns/keep-dns-service.ts'
 import { listenAddress } from '#cmd/proxy/serve-proxy-health.ts'
+import { rootlessResolvConf } from '#cmd/rootless/namespace-record.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { clusterDnsIp, isLoopback, machineNodeName } from '#cmd/up/cluster-addresses.ts'
+import type { Leadership } from '#cmd/up/leadership.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { dnsMetrics } from '#dns/dns-metrics.ts'
 import { DnsServer } from '#dns/run-dns.ts'
@@ -25,21 +26,36 @@ import { followCluster } from '#dns/zone/follow-cluster.ts'
 import { isOfCluster, type NodeNetwork } from '#network/node-network.ts'
 import { layQuietAddress } from '#network/quiet-address.ts'
 
-export type ClusterDnsParts = { apiServer: RunningApiServer; options: UpOptions; network: NodeNetwork | undefined; clusterDomain: string }
+export type ClusterDnsParts = {
+  client: Client
+  options: Pick<UpOptions, 'dns' | 'dnsListen' | 'serviceClusterIpRange' | 'clusterCidr'> & {
+    /** Undefined where nothing of the machine is changed. */
+    dataDir: string | undefined
+  }
+  network: Pick<NodeNetwork, 'address' | 'range' | 'rangeV6' | 'clusterCidrs' | 'hasMachineNode'> | undefined
+  clusterDomain: string
+  /** Whether a pod has this address, or a node on another machine. */
+  isOfCluster(address: string): boolean
+  /** Of several servers of one cluster, one leads the service to itself; they would take it from each other for ever. */
+  onOne?: Pick<Leadership, 'add'> | undefined
+}
+
+/** Held by the server that the service leads to. */
+export const dnsLease = 'typernetes-dns'
 
 const usualPort = 53
-const resolvConf = '/etc/resolv.conf'
+const machineResolvConf = '/etc/resolv.conf'
 const rememberedMs = 10_000
 const mostRemembered = 10_000
 
 /** Resolves when names are answered. Nothing is served where nobody could ask. */
 export async function startClusterDns(stage: Stage, parts: ClusterDnsParts, seams: ClusterSeams): Promise<void> {
-  const { apiServer, options, network, clusterDomain } = parts
+  const { client, options, network, clusterDomain } = parts
   const { clock, random, files } = seams
-  const client = clientInProcess(apiServer, 'typernetes:dns', ['system:masters'])
   const asked = listenAddress(options.dnsListen)
   const hosts = options.dns && network !== undefined ? [network.address] : []
-  if (hosts.length === 0) await withdrawDnsService(client)
+  const asOne = (start: (led: Stage) => Promise<void>) => (parts.onOne === undefined ? start(stage) : parts.onOne.add('dns service', start))
+  if (hosts.length === 0 && !(await isServedElsewhere(parts, seams))) await withdrawDnsService(client)
   if (hosts.length === 0 && asked === undefined) return
 
   const logger = seams.logger.with({ component: 'dns' })
@@ -55,6 +71,7 @@ export async function startClusterDns(stage: Stage, parts: ClusterDnsParts, seam
       accepts: acceptsOf(parts, seams, asked),
     })
   let server = make(usualPort)
+  const resolvConf = seams.machineNetwork === undefined ? machineResolvConf : rootlessResolvConf(options.dataDir ?? '')
   const upstreams = await readNameServers(resolvConf, files).then(
     () => [resolvConf],
     () => [],
@@ -73,8 +90,8 @@ export async function startClusterDns(stage: Stage, parts: ClusterDnsParts, seam
   }
   stage.defer(() => server.stop())
   await cluster.synced
-  const wish = { clusterDomain, upstreams, stubDomains: {}, servesHealth: false }
-  stage.use(await followCorefile({ client, clock, random, logger, wish, configure }))
+  const corefileOptions = { clusterDomain, upstreams, stubDomains: {}, servesHealth: false }
+  stage.use(await followCorefile({ client, clock, random, logger, corefileOptions, configure }))
   const clusterIp = clusterDnsIp(options)
   const at = server.addresses.find(({ host }) => host === network?.address)
   if (at === undefined) return
@@ -83,20 +100,32 @@ export async function startClusterDns(stage: Stage, parts: ClusterDnsParts, seam
     return
   }
   const nodeName = network?.hasMachineNode ? machineNodeName() : undefined
-  await layQuietAddress(options.dataDir, hosts, nodeProcesses)
-  const service = keepDnsService({ client, clock, random, logger, clusterIp, at: { ...at, ...defined({ nodeName }) } })
-  stage.defer(() => service.stop())
-  await service.published
+  if (options.dataDir !== undefined) await layQuietAddress(options.dataDir, hosts, nodeProcesses)
+  await asOne(async (led) => {
+    const service = keepDnsService({ client, clock, random, logger, clusterIp, at: { ...at, ...defined({ nodeName }) } })
+    led.defer(() => service.stop())
+    await service.published
+  })
+}
+
+/** Another server of the same cluster has the lease. */
+async function isServedElsewhere({ client, onOne }: ClusterDnsParts, { clock }: ClusterSeams): Promise<boolean> {
+  if (onOne === undefined) return false
+  const { spec } = (await client.get(Lease, 'kube-system', dnsLease).catch(ignoreNotFound)) ?? {}
+  if (spec?.renewTime === undefined || !spec.holderIdentity) return false
+  return Date.parse(spec.renewTime) + (spec.leaseDurationSeconds ?? 0) * 1000 > clock.now()
 }
 
 /** The cluster's own and this machine: whoever else asks may not use the server to attack others. */
-function acceptsOf({ apiServer, network, options }: ClusterDnsParts, { clock }: ClusterSeams, asked: SocketAddress | undefined) {
+function acceptsOf(
+  { isOfCluster: hasAddress, network, options }: ClusterDnsParts,
+  { clock }: ClusterSeams,
+  asked: SocketAddress | undefined,
+) {
   if (asked !== undefined && !isLoopback(asked.host)) return undefined
-  const hasAddress = (address: string) =>
-    apiServer.server.cluster.list(Pod).some(({ status }) => status?.podIPs?.some(({ ip }) => ip === address))
   const ofNodes = [network?.range, network?.rangeV6].filter((range) => range !== undefined)
   const ranges = [...ofNodes, ...(network?.clusterCidrs ?? options.clusterCidr)]
-  const judge = isOfCluster(ranges, () => [...thisMachine().addresses(), '127.0.0.1', '::1'], hasAddress)
+  const isCluster = isOfCluster(ranges, () => [...thisMachine().addresses(), '127.0.0.1', '::1'], hasAddress)
   let remembered = new Map<string, boolean>()
   let untilMs = 0
   return (address: string): boolean => {
@@ -105,11 +134,11 @@ function acceptsOf({ apiServer, network, options }: ClusterDnsParts, { clock }: 
       remembered = new Map()
       untilMs = nowMs + rememberedMs
     }
-    let verdict = remembered.get(address)
-    if (verdict === undefined) {
-      verdict = judge(address)
-      remembered.set(address, verdict)
+    let isInCluster = remembered.get(address)
+    if (isInCluster === undefined) {
+      isInCluster = isCluster(address)
+      remembered.set(address, isInCluster)
     }
-    return verdict
+    return isInCluster
   }
 }

@@ -49,6 +49,8 @@ export async function startControllers(
       rootCa: keys.authority('ca').certificatePem,
       signToken: (claims) => signJwt(claims, keys.serviceAccountKeys.privateKey),
       signingAuthorities: signedByCluster(keys),
+      nodeMonitorPeriodMs: options.nodeMonitorPeriod,
+      nodeMonitorGraceMs: options.nodeMonitorGracePeriod,
       allocateNodeCidrs: true,
       clusterCidrs: options.clusterCidr,
       nodeCidrMaskSizeIpv4: options.nodeCidrMaskSizeIpv4,

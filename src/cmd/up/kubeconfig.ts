@@ -1,4 +1,5 @@
 import { delimiter, join } from 'node:path'
+import { jsYaml } from '#api/codec/js-yaml.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { type KubeconfigEntry, mergeKubeconfig, removeFromKubeconfig, writeKubeconfig } from '#apiserver/pki/kubeconfig.ts'
 import type { Files } from '#base/files.ts'
@@ -39,7 +40,7 @@ export async function keepKubeconfig(
 
 /** Adds what the cluster's own kubeconfig holds to the user's, and makes it the current context; resolves with the path. */
 export async function mergeOwnKubeconfig(files: Files, kubeconfig: string, name: string): Promise<string> {
-  const { load } = await import('js-yaml')
+  const { load } = jsYaml()
   const config = load(await files.readText(kubeconfig)) as {
     clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }]
     users: [{ user: { 'client-certificate-data': string; 'client-key-data': string } }]
@@ -64,8 +65,26 @@ export async function mergeOwnKubeconfig(files: Files, kubeconfig: string, name:
 export const forgetOwnKubeconfig = (files: Files, server: string): Promise<string[]> =>
   removeFromKubeconfig(files, ownKubeconfigPath(), server)
 
-/** Where kubectl looks. */
-function ownKubeconfigPath(): string {
-  const first = (thisProcess.environment['KUBECONFIG'] ?? '').split(delimiter).find((path) => path !== '')
-  return first ?? join(thisMachine().homeDirectory, '.kube', 'config')
+/** The context that kubectl uses unless it is told otherwise; undefined where there is none. */
+export async function currentOwnContext(files: Files): Promise<string | undefined> {
+  const { load } = await import('js-yaml')
+  for (const path of ownKubeconfigPaths()) {
+    const text = await files.readTextIfPresent(path).catch(() => undefined)
+    if (text === undefined) continue
+    try {
+      const current = (load(text) as { 'current-context'?: unknown } | null)?.['current-context']
+      if (typeof current === 'string' && current !== '') return current
+    } catch {
+      // What cannot be read says nothing of contexts; kubectl tells why.
+    }
+  }
+  return undefined
 }
+
+/** Where kubectl looks. */
+function ownKubeconfigPaths(): string[] {
+  const named = (thisProcess.environment['KUBECONFIG'] ?? '').split(delimiter).filter((path) => path !== '')
+  return named.length > 0 ? named : [join(thisMachine().homeDirectory, '.kube', 'config')]
+}
+
+const ownKubeconfigPath = (): string => ownKubeconfigPaths()[0] ?? ''

@@ -1,8 +1,8 @@
 /** Addresses for services of the type LoadBalancer. */
-import type { RunningApiServer } from '#apiserver/run-api-server.ts'
 import { addressAt, parseRange } from '#base/ip-range.ts'
 import type { Stage } from '#base/lifecycle.ts'
-import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import type { Client } from '#client/client.ts'
+import { grantLoadBalancerLeases } from '#cmd/load-balancer-leases.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import type { UpOptions } from '#cmd/up/options.ts'
 import { ControllerManager } from '#controllers/runtime/controller-manager.ts'
@@ -13,18 +13,29 @@ import type { NodeNetwork } from '#network/node-network.ts'
 
 export async function startLoadBalancer(
   stage: Stage,
-  { apiServer, options, network }: { apiServer: RunningApiServer; options: UpOptions; network: NodeNetwork | undefined },
+  {
+    client,
+    options,
+    network,
+    hasNodes,
+  }: {
+    client: Client
+    options: Pick<UpOptions, 'loadBalancerPool'>
+    network: NodeNetwork | undefined
+    /** Which answer for the addresses. */
+    hasNodes: boolean
+  },
   { clock, random, logger }: ClusterSeams,
 ): Promise<void> {
   const pools = addressPools(options, network)
   if (pools.length === 0) return
-  const client = clientInProcess(apiServer, 'system:load-balancer', ['system:masters'])
   const manager = new ControllerManager({
     ...{ controllers: [serviceLoadBalancerController(pools)], client, clock, random, settings: defaultSettings },
     logger: logger.with({ component: 'load-balancer' }),
   })
   stage.defer(() => manager.stop())
   await manager.start(stage.signal)
+  if (hasNodes) await grantLoadBalancerLeases(client)
 }
 
 /** Nodes have the addresses before these, the broadcast address comes after. */

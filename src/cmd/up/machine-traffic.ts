@@ -1,7 +1,9 @@
 /** Services and network policies on the machine itself, where it is the cluster's node. */
+
 import { join } from 'node:path'
 import { ClusterRole, ClusterRoleBinding } from '#api/rbac/v1/kinds.gen.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { defined } from '#base/defined.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { thisMachine } from '#base/machine.ts'
 import type { Processes } from '#base/processes.ts'
@@ -39,10 +41,10 @@ export async function startMachineTraffic(
 ): Promise<void> {
   const clusterId = clusterIdOf(options.dataDir)
   const traffic: NodeTraffic = {
-    ...{ nodeName, clusterCidrs, clusterId, followsCalico, enforcesPolicies: options.networkPolicy },
+    ...{ nodeName, clusterCidrs, clusterId, followsCalico, enforcesPolicies: options.networkPolicy, hasOwnNamespace: false },
     proxyMode: options.proxyMode as NodeTraffic['proxyMode'],
     // A cluster for this machine alone says nothing to others.
-    ...(clusterId === '' ? { healthHost: isLoopback(options.listen) ? '127.0.0.1' : '0.0.0.0' } : {}),
+    ...defined({ healthHost: clusterId === '' ? (isLoopback(options.listen) ? '127.0.0.1' : '0.0.0.0') : undefined }),
     addressesPath: addressesPath(options.dataDir),
     others: { prefix: 'tn-', except: bridgeNameOf(options.dataDir) },
   }

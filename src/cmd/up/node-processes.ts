@@ -23,19 +23,23 @@ export type NodeProcessesOptions = {
   cniPlugins: string
   isKubenet: boolean
   isEmbedded: boolean
+  isOfCloud: boolean
   uplink: NodeSettings['uplink']
   logLevel: string
-  traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies' | 'clusterDns'>
+  traffic: Pick<NodeSettings, 'proxyMode' | 'enforcesPolicies' | 'clusterDns' | 'podLogsDir' | 'ociRuntime'>
   nodes: LocalNodes
   seams: ClusterSeams
 }
 
 const restartPauseMs = 1000
 
+type Entry = { readonly record: NodeRecord; child: RunningProcess | undefined; isWanted: boolean; spawning: Promise<void> }
+
 export class NodeProcesses {
   readonly #options: NodeProcessesOptions
-  readonly #running = new Map<string, { record: NodeRecord; child: RunningProcess | undefined; isWanted: boolean }>()
+  readonly #running = new Map<string, Entry>()
   readonly #watch: Disposable
+  #isOver = false
 
   constructor(options: NodeProcessesOptions) {
     this.#options = options
@@ -54,9 +58,11 @@ export class NodeProcesses {
     await layNodeNamespace(place, network, nodeProcesses)
     await this.#options.keys.add(nodeIdentities(record.name, addressesOf(place)))
     await this.#writeSettings(record, place)
+    if (this.#isOver) return
     nodes.add(record.name, place.address)
-    this.#running.set(record.name, { record, child: undefined, isWanted: true })
-    await this.#spawn(record)
+    const entry: Entry = { record, child: undefined, isWanted: true, spawning: Promise.resolve() }
+    this.#running.set(record.name, entry)
+    await this.#spawn(entry)
   }
 
   /** The node's pods run on. */
@@ -66,20 +72,39 @@ export class NodeProcesses {
     entry.isWanted = false
     this.#running.delete(name)
     this.#options.nodes.remove(name)
+    // A process that is being started is ended too.
+    await entry.spawning
     entry.child?.kill('SIGTERM')
     await entry.child?.exited
   }
 
   async stopAll(): Promise<void> {
+    this.#isOver = true
     this.#watch[Symbol.dispose]()
     await Promise.all(this.names.map((name) => this.stop(name)))
   }
 
-  async #spawn(record: NodeRecord): Promise<void> {
+  #spawn(entry: Entry): Promise<void> {
+    const spawned = this.#spawnNow(entry)
+    entry.spawning = spawned.catch(() => {})
+    return spawned
+  }
+
+  #spawnLater(entry: Entry): void {
+    const { clock, logger } = this.#options.seams
+    clock.after(restartPauseMs, () => {
+      if (!entry.isWanted) return
+      this.#spawn(entry).catch((error: unknown) => {
+        logger.error('failed to restart node process, retrying', { node: entry.record.name, error: String(error) })
+        this.#spawnLater(entry)
+      })
+    })
+  }
+
+  async #spawnNow(entry: Entry): Promise<void> {
+    const { record } = entry
     const { dataDir, network, seams } = this.#options
     const { log, pid } = nodePaths(dataDir, record.name)
-    const entry = this.#running.get(record.name)
-    if (entry === undefined) return
     const output = await seams.files.openForOutput(log)
     const { directory } = nodePaths(dataDir, record.name)
     const mounts = this.#options.podNetwork === 'cni' ? await inNodeMounts(directory, { files: seams.files, processes: nodeProcesses }) : []
@@ -94,15 +119,15 @@ export class NodeProcesses {
     void child.exited.then(({ exitCode }) => {
       if (!entry.isWanted || entry.child !== child) return
       seams.logger.warn('node process exited, restarting it', { node: record.name, exitCode, log })
-      seams.clock.after(restartPauseMs, () => void (entry.isWanted && this.#spawn(record)))
+      this.#spawnLater(entry)
     })
   }
 
   async #writeSettings(record: NodeRecord, { address, addressV6 }: NodePlace): Promise<void> {
-    const { dataDir, network, podNetwork, cniPlugins, isKubenet, isEmbedded, uplink, logLevel, traffic, seams } = this.#options
+    const { dataDir, network, podNetwork, cniPlugins, isKubenet, isEmbedded, isOfCloud, uplink, logLevel, traffic, seams } = this.#options
     const paths = nodePaths(dataDir, record.name)
     const podCgroup = `${podCgroupOf(dataDir)}-${record.number}`
-    const pods = { clusterCidrs: network.clusterCidrs, podNetwork, cniPlugins, isKubenet, isEmbedded, uplink, podCgroup }
+    const pods = { clusterCidrs: network.clusterCidrs, podNetwork, cniPlugins, isKubenet, isEmbedded, isOfCloud, uplink, podCgroup }
     const settings: NodeSettings = { ...record, ...pods, ...traffic, address, addressV6, dataDir, logLevel }
     await seams.files.makeDirectory(paths.directory)
     await seams.files.write(paths.settings, JSON.stringify(settings))
@@ -125,12 +150,15 @@ export class NodeProcesses {
   /** A process reads its certificates when it starts. */
   async #renew(changed: readonly string[]): Promise<void> {
     const { seams } = this.#options
-    for (const { record, child } of this.#running.values()) {
+    for (const entry of this.#running.values()) {
+      const { record } = entry
       const own = ['ca', 'kube-proxy', nodeClientName(record.name), nodeServingName(record.name)]
-      if (child === undefined || !changed.some((name) => own.includes(name))) continue
+      if (!changed.some((name) => own.includes(name))) continue
       try {
         await this.#writeCredentials(record.name)
-        child.kill('SIGTERM')
+        // One that is being started may have read the old ones.
+        await entry.spawning
+        entry.child?.kill('SIGTERM')
       } catch (error) {
         seams.logger.error('failed to write renewed certificates of node', { node: record.name, error: String(error) })
       }

@@ -3,6 +3,7 @@ import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { defined } from '#base/defined.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { nodeUpgradeClient } from '#base/upgrade-client.ts'
 import { Client } from '#client/client.ts'
@@ -18,6 +19,8 @@ export type NodesOptions = {
   count: number
   /** No controller takes the taint of new nodes away, so it is done here. */
   clearsNotReadyTaint: boolean
+  /** The number of the first one that is added later. */
+  firstAdded?: number
 }
 
 /** Speaks for a node. */
@@ -37,22 +40,32 @@ function clientOf({ server }: RunningApiServer, name: string, groups: readonly s
 export async function startSimulatedNodes(
   stage: Stage,
   running: RunningApiServer,
-  { count, clearsNotReadyTaint }: NodesOptions,
+  options: NodesOptions,
   seams: ClusterSeams,
 ): Promise<ConnectNode> {
+  const { nodes, connect } = openSimulatedNodes(running, options, seams)
+  stage.defer(() => nodes.stop())
+  await nodes.start(stage.signal)
+  return connect
+}
+
+/** Nodes that have not started, and the way to ask them for logs when they have. */
+export function openSimulatedNodes(
+  running: RunningApiServer,
+  { count, clearsNotReadyTaint, firstAdded }: NodesOptions,
+  seams: ClusterSeams,
+): { nodes: SimulatedNodes; connect: ConnectNode } {
   const { clock, random, logger } = seams
   // One watch serves all nodes; a node by itself may see no pods but its own.
   const allNodes = clientOf(running, 'typernetes:nodes', ['system:masters'])
   const nodes = new SimulatedNodes({
     ...{ count, client: allNodes, clock, random, logger: logger.with({ component: 'kubelet' }), version: kubernetesVersion },
+    ...defined({ firstAdded }),
     clientOf: (node) => clientOfNode(running, node),
+    podRangeOf: (node) => running.server.cluster.get(Node, node)?.spec?.podCIDR,
+    ...(clearsNotReadyTaint ? { onReady: (name) => retryOnConflict(clock, () => clearNotReadyTaint(allNodes, name)) } : {}),
   })
-  stage.defer(() => nodes.stop())
-  await nodes.start(stage.signal)
-  if (clearsNotReadyTaint) {
-    for (const name of nodes.names) await retryOnConflict(clock, () => clearNotReadyTaint(allNodes, name))
-  }
-  return simulatedNodeServers(running, nodes, seams)
+  return { nodes, connect: simulatedNodeServers(running, nodes, seams) }
 }
 
 function simulatedNodeServers(

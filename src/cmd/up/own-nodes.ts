@@ -2,12 +2,16 @@
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { Stage } from '#base/lifecycle.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { waitFor } from '#client/retry.ts'
+import { parseNodeGroup } from '#cluster-autoscaler/provider/parse-node-group.ts'
 import { clientInProcess } from '#cmd/all-in-one/client-in-process.ts'
+import { groupOfName } from '#cmd/cluster-autoscaler/machine-nodes.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { addNodeRecord, type NodeSettings, nodesDirectory, readNodeRecords } from '#cmd/node/node-directory.ts'
+import { hasCalico } from '#cmd/node/node-traffic.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { clusterDnsServers } from '#cmd/up/cluster-addresses.ts'
 import type { LocalNodes } from '#cmd/up/local-nodes.ts'
@@ -36,16 +40,22 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
   const { dataDir, logLevel } = options
   const { files, clock, logger } = seams
   const wanted = options.nodes - (network.hasMachineNode ? 1 : 0)
-  for (let count = (await readNodeRecords(dataDir, files)).length; count < wanted; count++) await addNodeRecord(dataDir, files)
+  // Nodes of groups come and go by themselves.
+  const groups = options.nodeGroup.map(parseNodeGroup)
+  const lasting = (await readNodeRecords(dataDir, files)).filter(({ name }) => groupOfName(name, groups) === undefined)
+  for (let count = lasting.length; count < wanted; count++) await addNodeRecord(dataDir, files)
   const traffic = {
     proxyMode: options.proxyMode as NodeSettings['proxyMode'],
     enforcesPolicies: options.networkPolicy,
     clusterDns: clusterDnsServers(options, network),
+    podLogsDir: options.podLogsDir,
+    ociRuntime: options.ociRuntime,
   }
   const processes = new NodeProcesses({
     ...{ dataDir, network, keys, serverUrl, podNetwork, logLevel, traffic, nodes, seams },
     ...pluginsOf(options),
     isEmbedded: parts.isEmbedded,
+    isOfCloud: options.cloudProvider === 'external',
   })
   stage.defer(() => processes.stopAll())
   const client = clientInProcess(apiServer, 'typernetes:nodes', ['system:masters'])
@@ -64,12 +74,12 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
     return added
   }
   await files.makeDirectory(nodesDirectory(dataDir))
+  const changes = stage.use(FollowedFiles.at([nodesDirectory(dataDir)], files))
   const added = await follow()
-  let following: Promise<unknown> = Promise.resolve()
-  const again = () => {
-    following = following.then(follow).catch((error: unknown) => logger.error('failed to start node', { error: String(error) }))
-  }
-  stage.use(files.watch(nodesDirectory(dataDir), again))
+  changes.readAgain(
+    async () => void (await follow()),
+    (error) => logger.error('failed to start node', { error: String(error) }),
+  )
   const isThere = (node: unknown) => node !== undefined
   const waiting = { clock, signal: stage.signal, timeoutMs: registrationMs }
   await Promise.all(
@@ -82,7 +92,7 @@ export async function startOwnNodes(stage: Stage, parts: OwnNodesParts, seams: C
 }
 
 /** The machine is no node, but the API server and its users on the machine reach pods all the same. */
-function reachPods(stage: Stage, { apiServer, options, network }: OwnNodesParts, seams: ClusterSeams): void {
+function reachPods(stage: Stage, { apiServer, options, network, podNetwork }: OwnNodesParts, seams: ClusterSeams): void {
   const reader = clientInProcess(apiServer, 'system:kube-proxy', [])
   const { address, bridge, clusterCidrs } = network
   const place = {
@@ -93,6 +103,7 @@ function reachPods(stage: Stage, { apiServer, options, network }: OwnNodesParts,
     plugins: 'own' as const,
     networks: '',
     directory: options.dataDir,
+    followsCalico: hasCalico(podNetwork),
   }
   joinPodNetwork(stage, place, { reader }, seams)
 }

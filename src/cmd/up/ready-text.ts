@@ -33,7 +33,16 @@ export function clusterParts({ cluster, options, controllerCount, whyNoNode }: D
     .find(({ metadata }) => metadata.annotations?.['storageclass.kubernetes.io/is-default-class'] === 'true')
   return [
     ['API', `Kubernetes ${kubernetesVersion}`],
-    ['Store', store === 'sqlite' ? `SQLite in ${dataDir}` : store === 'memory' ? 'memory: nothing is kept after the end' : store],
+    [
+      'Store',
+      store === 'sqlite'
+        ? `SQLite in ${dataDir}`
+        : store === 'etcd'
+          ? `etcd in ${dataDir}`
+          : store === 'memory'
+            ? 'memory: nothing is kept after the end'
+            : store,
+    ],
     ['Controllers', controllerCount === 0 ? 'none' : `${controllerCount} running`],
     ['Scheduler', scheduler ? 'running' : 'none'],
     ['Nodes', nodesText(nodes, whyNoNode)],
@@ -48,9 +57,10 @@ const isSimulated = ({ metadata }: V1Node): boolean => metadata.labels?.[simulat
 function nodesText(nodes: readonly V1Node[], why: string | undefined): string {
   const real = nodes.filter((node) => !isSimulated(node))
   const simulated = nodes.length - real.length
-  const runtimes = new Set(real.map(({ status }) => status?.nodeInfo?.containerRuntimeVersion ?? ''))
+  // One that has only just joined has not said yet.
+  const runtimes = new Set(real.flatMap(({ status }) => status?.nodeInfo?.containerRuntimeVersion || []))
   const parts = [
-    ...(real.length === 0 ? [] : [`${real.length} real (${[...runtimes].join(', ')})`]),
+    ...(real.length === 0 ? [] : [`${real.length} real${runtimes.size === 0 ? '' : ` (${[...runtimes].join(', ')})`}`]),
     ...(simulated === 0 ? [] : [`${simulated} simulated`]),
   ]
   const reason = why === undefined || real.length > 0 ? '' : `; no real one: ${why}`
@@ -74,6 +84,7 @@ export function readyText({ url, kubeconfig, parts, hasNodes, note }: ReadyClust
 /** The command to look at it with: the one that is installed, or the one in this package. */
 export async function kubectlCommand(files: Files): Promise<string> {
   const directories = (thisProcess.environment['PATH'] ?? '').split(delimiter).filter(Boolean)
+  // A directory of PATH that cannot be looked into has no kubectl for this user.
   const found = await Promise.all(directories.map((directory) => files.stat(join(directory, 'kubectl')).catch(() => undefined)))
   return found.some((stat) => stat !== undefined) ? 'kubectl' : 'npx typernetes kubectl'
 }

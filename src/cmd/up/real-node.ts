@@ -15,6 +15,8 @@ import { choosePlugins } from '#cmd/node/choose-plugins.ts'
 import { joinPodNetwork } from '#cmd/node/join-pod-network.ts'
 import { keepContainerd } from '#cmd/node/keep-containerd.ts'
 import type { NodeSettings } from '#cmd/node/node-directory.ts'
+import { podLogsDirectory } from '#cmd/node/pod-logs.ts'
+import { rootlessResolvConf } from '#cmd/rootless/namespace-record.ts'
 import { startEmbeddedRuntime } from '#cmd/runtime/start-embedded-runtime.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
 import { clusterDnsServers, machineNodeName } from '#cmd/up/cluster-addresses.ts'
@@ -25,7 +27,8 @@ import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
 import { bridgeNameOf, forgetOtherNetwork } from '#network/bridge-network.ts'
-import type { NodeNetwork } from '#network/node-network.ts'
+import { isOfCluster, type NodeNetwork } from '#network/node-network.ts'
+import { userlandNodeAddress } from '#network/userland/userland-network.ts'
 
 /** Where the kubelet of this machine is reached by the API server beside it. */
 const ownNodeHost = '127.0.0.1'
@@ -50,7 +53,7 @@ export async function startRealNode(
   const { clock, random, files } = seams
   const logger = seams.logger.with({ component: 'kubelet' })
   const name = machineNodeName()
-  const { addresses, first } = ownAddresses(options.listen)
+  const { addresses, first } = ownAddresses(seams.machineNetwork === undefined ? options.listen : userlandNodeAddress)
   const isDual = options.clusterCidr.length > 1
   // Services and pods of both families need a node of both.
   const six = network?.addressV6 ?? addresses.find((address) => address.includes(':') && !address.startsWith('fe80:'))
@@ -62,7 +65,8 @@ export async function startRealNode(
   const { cniPlugins, isKubenet, uplink } = pluginsOf(options)
   const own = { plugins: 'own' as const, cniBinDirectory: systemPlugins }
   const ofContainerd = choice.kind === 'private' ? await choosePlugins(stage, options.dataDir, cniPlugins, { ...seams, logger }) : undefined
-  const chosen = choice.kind === 'embedded' ? own : ofContainerd
+  const isInProcess = choice.kind === 'embedded' || choice.kind === 'docker'
+  const chosen = isInProcess ? own : ofContainerd
   const place = { cniConfigDirectory: networks, cniBinDirectory: isForeign ? systemPlugins : (chosen?.cniBinDirectory ?? systemPlugins) }
   const kind = JSON.stringify({ podNetwork, isKubenet, ...chosen })
   if (isPrivate && !isForeign) await forgetOtherNetwork(kind, join(options.dataDir, 'network-kind.json'), networks, files)
@@ -70,11 +74,17 @@ export async function startRealNode(
     choice.kind === 'private' ? await keepContainerd({ directory: choice.directory, ...place }, { ...seams, logger }) : undefined
   if (containerd) stage.defer(() => containerd.stop())
   // What is known of the network lies there whoever runs the containers.
-  if (choice.kind === 'embedded') await files.makeDirectory(networks)
-  const embedded =
+  if (isInProcess) await files.makeDirectory(networks)
+  const connection =
     choice.kind === 'embedded'
-      ? await startEmbeddedRuntime(stage, { directory: choice.directory, ...place }, { ...seams, logger })
-      : undefined
+      ? await startEmbeddedRuntime(stage, { directory: choice.directory, ...place, ociRuntime: options.ociRuntime }, { ...seams, logger })
+      : choice.kind === 'docker'
+        ? await (await import('#cmd/runtime/start-docker-runtime.ts')).startDockerRuntime(
+            stage,
+            { endpoint: choice.endpoint, directory: choice.directory, ...place },
+            { ...seams, logger },
+          )
+        : undefined
   const socket = containerd?.socket ?? (choice.kind === 'socket' ? choice.socket : '')
   await keys.add(nodeIdentities(name, [...new Set([...addresses, ...sixth])]))
   const tls = () => {
@@ -98,6 +108,7 @@ export async function startRealNode(
   const node = await startNode(
     {
       ...{ name, socket, version: kubernetesVersion, addresses: isDual ? [first, ...sixth] : [first], labels: {} },
+      ...defined({ cloud: options.cloudProvider === 'external' ? { addresses: [first] } : undefined }),
       client,
       configuration: {
         ...defaultKubeletConfiguration(),
@@ -106,13 +117,17 @@ export async function startRealNode(
         address: isPublic ? '0.0.0.0' : ownNodeHost,
         clusterDomain: 'cluster.local',
         clusterDNS: clusterDnsServers(options, network),
-        podLogsDir: join(options.dataDir, 'logs', 'pods'),
+        podLogsDir: await podLogsDirectory(options.dataDir, options.podLogsDir, files),
         serializeImagePulls: false,
+        ...defined({ resolvConf: seams.machineNetwork && rootlessResolvConf(options.dataDir) }),
       },
       rootDirectory: join(options.dataDir, 'kubelet'),
-      serving: { tls: tls(), clientAuthorities: () => authorities, takesAnyPort: true },
-      ...defined({ connection: embedded }),
-      ...(isPrivate ? { podCgroup: podCgroupOf(options.dataDir) } : {}),
+      serving: {
+        ...{ tls: tls(), clientAuthorities: () => authorities, takesAnyPort: true },
+        // Pods reach it at the node's address, as monitoring programs expect; other machines do not.
+        ...(!isPublic && first !== ownNodeHost && { alsoAt: { host: first, accepts: placesOfCluster(options, network) } }),
+      },
+      ...defined({ connection, podCgroup: isPrivate ? podCgroupOf(options.dataDir) : undefined }),
       ...joined,
     },
     { clock, random, logger, files, processes: nodeProcesses, metrics: new Metrics(), http: () => nodeHttpClient() },
@@ -124,6 +139,16 @@ export async function startRealNode(
   })
   stage.use(watch)
   return { name, host: ownNodeHost }
+}
+
+/** Of this machine, its nodes and pods. */
+function placesOfCluster({ clusterCidr }: UpOptions, network: NodeNetwork | undefined): (remoteAddress: string) => boolean {
+  const ranges = [network?.range, network?.rangeV6, ...clusterCidr].filter((range) => range !== undefined)
+  return isOfCluster(
+    ranges,
+    () => [...thisMachine().addresses(), '127.0.0.1', '::1'],
+    () => false,
+  )
 }
 
 /** What the node is known by is an address that its pods can reach too, where the machine has one. */

@@ -1,4 +1,5 @@
 /** The scheduler of a cluster in one process: it reaches the API server without a socket. */
+import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { inProcess } from '#apiserver/http/in-process-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
@@ -7,12 +8,18 @@ import { thisMachine } from '#base/machine.ts'
 import { Client } from '#client/client.ts'
 import { inProcessTransport } from '#client/in-process-transport.ts'
 import type { ClusterSeams } from '#cmd/up/cluster.ts'
+import { leadUntilOver } from '#cmd/up/lead-until-over.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
 import { defaultConfiguration } from '#scheduler/config/configuration.ts'
 import { openScheduler } from '#scheduler/run-scheduler.ts'
 
 /** Nobody else can lead inside this process, so there is no election. Resolves when the scheduler knows the cluster. */
-export async function startScheduler(stage: Stage, { server }: RunningApiServer, { clock, random, logger }: ClusterSeams): Promise<void> {
+export async function startScheduler(
+  stage: Stage,
+  { server }: RunningApiServer,
+  { clock, random, logger }: ClusterSeams,
+  featureGates: readonly string[] = [],
+): Promise<void> {
   const connection = new TrustedConnection({ name: 'system:kube-scheduler', groups: [], extra: {} })
   const transport = inProcessTransport(inProcess(server.handler.handle, connection))
   const client = new Client({ transport, userAgent: `kube-scheduler/${kubernetesVersion}` })
@@ -22,14 +29,8 @@ export async function startScheduler(stage: Stage, { server }: RunningApiServer,
     random,
     logger: logger.with({ component: 'kube-scheduler' }),
     configuration: defaultConfiguration(),
+    isEnabled: new FeatureGates(featureGates.join(',')).isEnabled,
     instance: thisMachine().hostname,
   })
-  stage.defer(() => opened.stop())
-  await opened.follow(stage.signal)
-  const isOver = new AbortController()
-  const leading = opened.lead(isOver.signal)
-  stage.defer(async () => {
-    isOver.abort()
-    await leading
-  })
+  await leadUntilOver(stage, opened)
 }

@@ -63,7 +63,11 @@ test('objects with a label are made, in kube-system where they name no namespace
 test('what is reconciled is put back within a minute, what must only exist is left to its users', async () => {
   await change('kept')
   await change('once')
-  await cluster.clock.advanceUntil(async () => (await textOf('kept')) === 'one')
+  await cluster.clock.advanceUntil(async () => {
+    // Files take their own time, whatever the clock says.
+    await manager.settled()
+    return (await textOf('kept')) === 'one'
+  })
   assert.equal(await textOf('once'), 'changed')
 })
 

@@ -1,6 +1,6 @@
 /** Keeps the cluster's add-ons as the manifests of a directory say, by the labels that kube-addon-manager knows. */
 import { gvkOf } from '#api/meta/gvk.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreAlreadyExists, ignoreNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
@@ -12,13 +12,20 @@ import { type Addon, addonMode, clusterServiceLabel, modeLabel, readAddons } fro
 
 export type AddonManagerOptions = { client: Client; directory: string; files: Files; clock: Clock; logger: Logger }
 
+export type AddonManager = AsyncDisposable & {
+  /** Once more, after the round that is under way. */
+  sync(): Promise<void>
+  /** Resolves when no round is under way. */
+  settled(): Promise<void>
+}
+
 const checkMs = 60_000
 const fieldManager = 'addon-manager'
 /** Of objects that name none. */
 const systemNamespace = 'kube-system'
 
 /** Looks after the directory from now on: at each change of it, and every minute at what became of the objects. */
-export function startAddonManager(options: AddonManagerOptions): AsyncDisposable & { sync(): Promise<void> } {
+export function startAddonManager(options: AddonManagerOptions): AddonManager {
   const { client, directory, files, clock, logger } = options
   const kinds = new ServedKinds(client)
   const state: State = { kinds, prunedFor: undefined }
@@ -43,6 +50,7 @@ export function startAddonManager(options: AddonManagerOptions): AsyncDisposable
   void sync()
   return {
     sync,
+    settled: () => running,
     async [Symbol.asyncDispose]() {
       isOver = true
       timer?.cancel()
@@ -106,9 +114,7 @@ async function keep(client: Client, kind: DiscoveredResource, { mode, object }: 
     await client.apply(kind, object as never, { fieldManager, force: true })
     return
   }
-  await client.create(kind, object, { fieldManager }).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error
-  })
+  await client.create(kind, object, { fieldManager }).catch(ignoreAlreadyExists)
 }
 
 /** Deletes what was applied from the directory and is not in it any more. What is there for others to change stays. */
@@ -122,9 +128,7 @@ async function prune(client: Client, kinds: ServedKinds, wanted: ReadonlySet<str
         if (!isLeftOver || object.metadata?.deletionTimestamp !== undefined) continue
         const { namespace, name, uid } = object.metadata ?? {}
         logger.info('deleting add-on that is no longer in the directory', { kind: kind.kind, namespace, name })
-        await client.delete(kind, { namespace, name }, uid === undefined ? {} : { uid }).catch((error: unknown) => {
-          if (!isNotFound(error)) throw error
-        })
+        await client.delete(kind, { namespace, name }, uid === undefined ? {} : { uid }).catch(ignoreNotFound)
       }
     }
   }

@@ -29,7 +29,7 @@ test('a volume is attached where its pod is, told to the node, and detached when
   assert.deepEqual(await all.attachments(), { n1: true })
   assert.deepEqual(await all.attachedTo('n1'), [volume])
   const name = (await all.volumeOf('data')).metadata.name
-  assert.deepEqual(await all.told('p1'), [`SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${name}" `])
+  assert.deepEqual(await all.eventsOf('p1'), [`SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "${name}" `])
   await all.setInUse('n1', [volume])
   await all.deletePod('p1')
   await all.cluster.advance({ minutes: 30 })
@@ -51,7 +51,7 @@ test('a volume for one node waits until the other has let go, and its pod is tol
   await all.cluster.advance({ seconds: 10 })
   const name = (await all.volumeOf('data')).metadata.name
   assert.deepEqual(await all.attachments(), { n1: true })
-  assert.deepEqual(await all.told('p2'), [
+  assert.deepEqual(await all.eventsOf('p2'), [
     `FailedAttachVolume: Waiting for detach for volume "${name}" Volume is already used by pod(s) p1`,
   ])
   await all.deletePod('p1')
@@ -129,12 +129,12 @@ test('attaching that fails is told, and tried again without haste', async () => 
   await all.cluster.advance({ minutes: 1 })
   assert.deepEqual(await all.attachments(), { n1: true })
   const name = (await all.volumeOf('data')).metadata.name
-  const told = await all.told('p1')
+  const recorded = await all.eventsOf('p1')
   assert.ok(
-    told.includes(`FailedAttachVolume: AttachVolume.Attach failed for volume "${name}" : simulated failure of attach`),
-    told.join('\n'),
+    recorded.includes(`FailedAttachVolume: AttachVolume.Attach failed for volume "${name}" : simulated failure of attach`),
+    recorded.join('\n'),
   )
-  assert.ok(told.some((line) => line.startsWith('SuccessfulAttachVolume')))
+  assert.ok(recorded.some((line) => line.startsWith('SuccessfulAttachVolume')))
 })
 
 test('nobody who attaches: the pod is told after two minutes', async () => {
@@ -146,7 +146,7 @@ test('nobody who attaches: the pod is told after two minutes', async () => {
   await all.aPod('p1', 'n1', 'data')
   await all.cluster.advance({ minutes: 3 })
   const name = (await all.volumeOf('data')).metadata.name
-  assert.deepEqual(await all.told('p1'), [
+  assert.deepEqual(await all.eventsOf('p1'), [
     `FailedAttachVolume: AttachVolume.Attach failed for volume "${name}" : ` +
       `timed out waiting for external-attacher of ${simulatedDriver} CSI driver to attach volume ${name}`,
   ])

@@ -6,8 +6,8 @@ import type { ReconcileContext } from '#controllers/runtime/define-controller.ts
 export type Note = {
   /** When it was first found to be wanted by nobody. */
   unwantedSinceMs?: number
-  /** What its pods were last told. */
-  told?: string
+  /** What the last event on its pods was about. */
+  lastEvent?: string
 }
 
 /** What the loops share, and what they would tell or do twice without it. A restart may forget it all. */

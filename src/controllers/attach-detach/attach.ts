@@ -46,8 +46,8 @@ export function tellProgress(
   const { attached = false, attachError } = attachment.status ?? {}
   const ageMs = clock.now() - createdMs(attachment)
   const once = (what: string, tell: (pod: V1Pod) => void) => {
-    if (note.told === what) return
-    note.told = what
+    if (note.lastEvent === what) return
+    note.lastEvent = what
     for (const pod of pods) tell(pod)
   }
   const name = volume.metadata.name
@@ -55,10 +55,10 @@ export function tellProgress(
     events.warning(Pod, pod, 'FailedAttachVolume', `AttachVolume.Attach failed for volume "${name}" : ${message}`)
   if (attached) {
     // A restarted controller finds what was attached long ago, and that is nobody's news.
-    const isNews = note.told !== undefined || state.made.has(uniqueName)
+    const isNews = note.lastEvent !== undefined || state.made.has(uniqueName)
     if (isNews)
       once('attached', (pod) => events.normal(Pod, pod, 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${name}" `))
-    else note.told = 'attached'
+    else note.lastEvent = 'attached'
   } else if (attachError) {
     const atMs = attachError.time ? parseTime(attachError.time) : 0
     once(`${atMs} ${attachError.message}`, failed(attachError.message ?? ''))
@@ -80,8 +80,8 @@ export function tellWait(
   { events, state }: AttachDetachContext,
 ): void {
   const note = state.note(uniqueName, nodeName)
-  if (note.told === 'waits') return
-  note.told = 'waits'
+  if (note.lastEvent === 'waits') return
+  note.lastEvent = 'waits'
   for (const pod of pods) {
     const message = `Waiting for detach for volume "${metadata.name}" ${whoHasIt(pod, others)}`
     events.warning(Pod, pod, 'FailedAttachVolume', message)

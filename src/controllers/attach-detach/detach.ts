@@ -1,6 +1,7 @@
 /** Takes volumes from nodes where nobody wants them any more. */
 
 import { Node } from '#api/core/v1/kinds.gen.ts'
+import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { isConditionTrue } from '#api/meta/find-condition.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
@@ -9,7 +10,7 @@ import type { AttachDetachContext } from '#controllers/attach-detach/attach-deta
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 /** How long a node that does not answer may hold a volume. */
-const patienceMs = 6 * 60_000
+export const patienceMs = 6 * 60_000
 /** How long until a node is asked again that took a volume into use meanwhile. */
 const retryMs = 5000
 
@@ -23,11 +24,11 @@ export async function detach(attachment: V1VolumeAttachment, uniqueName: string,
   const node = cache.get(Node, '', nodeName)
   // Of a node that is gone nobody knows what it still has mounted.
   const isMounted = node === undefined || (node.status?.volumesInUse ?? []).includes(uniqueName)
-  const isOutOfService = (node?.spec?.taints ?? []).some((taint) => taint.key === 'node.kubernetes.io/out-of-service')
+  const isOut = isOutOfService(node)
   const isHealthy = isConditionTrue(node?.status?.conditions, 'Ready')
   const leftMs = sinceMs + patienceMs - clock.now()
   const isTimeUp = leftMs <= 0 && !settings.disableForceDetachOnTimeout
-  if (isMounted && !isOutOfService && !(isTimeUp && !isHealthy)) {
+  if (isMounted && !isOut && !(isTimeUp && !isHealthy)) {
     // Healthy nodes tell when they are done.
     if (!isHealthy && !isTimeUp) context.requeueAfter(Math.max(leftMs, 1))
     return
@@ -35,7 +36,7 @@ export async function detach(attachment: V1VolumeAttachment, uniqueName: string,
   state.reports.withdraw(nodeName, uniqueName)
   try {
     if (node !== undefined && state.reports.tells(node, uniqueName)) await state.reports.write(nodeName, client, cache)
-    const isForced = isTimeUp || isOutOfService
+    const isForced = isTimeUp || isOut
     if (!isForced && (await isInUseNow(nodeName, uniqueName, context))) {
       state.reports.restore(nodeName, uniqueName)
       context.requeueAfter(retryMs)
@@ -48,6 +49,9 @@ export async function detach(attachment: V1VolumeAttachment, uniqueName: string,
     if (!isNotFound(error)) throw error
   }
 }
+
+export const isOutOfService = (node: V1Node | undefined): boolean =>
+  (node?.spec?.taints ?? []).some((taint) => taint.key === 'node.kubernetes.io/out-of-service')
 
 /** Asked of the server: the node may have begun to mount it since the cache heard of it last. */
 async function isInUseNow(nodeName: string, uniqueName: string, { client }: AttachDetachContext): Promise<boolean> {

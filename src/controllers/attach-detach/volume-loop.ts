@@ -15,7 +15,7 @@ import {
   isUsable,
   looksOurs,
 } from '#controllers/attach-detach/attachments.ts'
-import { detach } from '#controllers/attach-detach/detach.ts'
+import { detach, isOutOfService } from '#controllers/attach-detach/detach.ts'
 import { indexVolumes, isOver, sameVolumes, usersByNode, volumesOfPod } from '#controllers/attach-detach/volume-users.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
@@ -124,18 +124,18 @@ async function attachMissing(
 
 const oldest = (pods: readonly V1Pod[]): V1Pod => pods.toSorted(byAge)[0] as V1Pod
 
-const isSameUse = (next: V1Pod, prev: V1Pod): boolean =>
+export const isSameUse = (next: V1Pod, prev: V1Pod): boolean =>
   next.metadata.uid === prev.metadata.uid && next.spec.nodeName === prev.spec.nodeName && isOver(next) === isOver(prev)
 
 /** Nothing has changed of what the node has, may have, or can tell. */
-function isSameHold(next: V1Node, prev: V1Node): boolean {
+export function isSameHold(next: V1Node, prev: V1Node): boolean {
   const heldBy = ({ status, spec, metadata }: V1Node) =>
     JSON.stringify([
       metadata.uid,
       status?.volumesInUse ?? [],
       status?.volumesAttached ?? [],
       isConditionTrue(status?.conditions, 'Ready'),
-      (spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service'),
+      isOutOfService({ spec } as V1Node),
     ])
   return heldBy(next) === heldBy(prev)
 }

@@ -2,7 +2,7 @@
 
 import { Node, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
-import type { V1ContainerStatus, V1PersistentVolume, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1ContainerStatus, V1Node, V1PersistentVolume, V1Pod } from '#api/core/v1/types.gen.ts'
 import { uniqueNameOf } from '#controllers/attach-detach/attachable-volume.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { claimsOfPod, isClaimOfPod, podsOfClaim } from '#controllers/workload/pod-claims.ts'
@@ -34,7 +34,7 @@ export function usersByNode(volumes: readonly V1PersistentVolume[], cache: Cache
       if (!nodeName || isOver(pod)) continue
       const isNamed = pod.spec.volumes?.some(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName === name)
       if (!isNamed && !isClaimOfPod(pod, claim)) continue
-      if (cache.get(Node, '', nodeName)?.metadata.annotations?.[managedAnnotation] === undefined) continue
+      if (!isManaged(cache.get(Node, '', nodeName))) continue
       const others = users.get(nodeName)
       if (others === undefined) users.set(nodeName, [pod])
       else others.push(pod)
@@ -42,6 +42,9 @@ export function usersByNode(volumes: readonly V1PersistentVolume[], cache: Cache
   }
   return users
 }
+
+/** The node leaves attaching to us. */
+export const isManaged = (node: V1Node | undefined): boolean => node?.metadata.annotations?.[managedAnnotation] !== undefined
 
 /** Nothing of it runs, and nothing will. */
 export function isOver(pod: V1Pod): boolean {

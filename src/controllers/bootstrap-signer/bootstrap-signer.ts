@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { ConfigMap, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { expiryMs, isBootstrapToken, tokenField } from '#controllers/token-cleaner/bootstrap-token.ts'
@@ -37,9 +37,7 @@ export const bootstrapSigner = defineController({
     const keys = Object.keys(data)
     const isSigned = keys.length === Object.keys(map.data ?? {}).length && keys.every((key) => data[key] === map.data?.[key])
     if (isSigned) return
-    await client.update(ConfigMap, { ...map, data }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await client.update(ConfigMap, { ...map, data }).catch(ignoreNotFound)
   },
 })
 

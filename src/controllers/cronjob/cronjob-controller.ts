@@ -5,18 +5,28 @@ import type { V1CronJob, V1CronJobStatus, V1Job } from '#api/batch/v1/types.gen.
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
-import { formatTime } from '#api/meta/time.ts'
+import { ignoreNotFound, isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { formatTime, parseTime } from '#api/meta/time.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { exponentialBuckets } from '#base/metrics.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
 import { dueTime, untilNextMs } from '#controllers/cronjob/schedule-times.ts'
 import { rfc1123, zonedTime } from '#controllers/cronjob/time-texts.ts'
 import { conditionOf, isJobFinished } from '#controllers/job/conditions.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { ownMetrics } from '#controllers/runtime/own-metrics.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { byAge, isDeleting } from '#controllers/workload/pods.ts'
 
 const sameStatus = equalityOf(CronJob).at('status')
+
+const declared = ownMetrics((metrics) =>
+  metrics.histogram(
+    'cronjob_controller_job_creation_skew_duration_seconds',
+    'How long after its scheduled time a job was made',
+    exponentialBuckets(1, 2, 10),
+  ),
+)
 
 /** Makes jobs at the times of a schedule. */
 export const cronJobController = defineController({
@@ -68,10 +78,7 @@ async function noteJobs(
   }
   for (const { uid, name = '', namespace = '' } of status.active ?? []) {
     if (jobs.some(({ metadata }) => metadata.uid === uid)) continue
-    const found = await client.get(Job, namespace, name).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    const found = await client.get(Job, namespace, name).catch(ignoreNotFound)
     if (found !== undefined) continue
     events.normal(CronJob, cronJob, 'MissingJob', `Active job went missing: ${name}`)
     drop(uid)
@@ -136,7 +143,8 @@ async function runIfDue(cronJob: V1CronJob, status: V1CronJobStatus, context: Re
   later()
 }
 
-async function start(cronJob: V1CronJob, status: V1CronJobStatus, name: string, scheduledMs: number, { client, events }: ReconcileContext) {
+async function start(cronJob: V1CronJob, status: V1CronJobStatus, name: string, scheduledMs: number, context: ReconcileContext) {
+  const { client, events } = context
   const { spec, metadata } = cronJob
   if (spec === undefined) return
   const { labels = {}, annotations = {} } = spec.jobTemplate.metadata ?? {}
@@ -153,6 +161,7 @@ async function start(cronJob: V1CronJob, status: V1CronJobStatus, name: string, 
   let job: V1Job
   try {
     job = await client.create(Job, draft)
+    if (job.metadata.creationTimestamp) declared(context).observe((parseTime(job.metadata.creationTimestamp) - scheduledMs) / 1000)
     events.normal(CronJob, cronJob, 'SuccessfulCreate', `Created job ${name}`)
   } catch (error) {
     if (isNamespaceTerminating(error)) return

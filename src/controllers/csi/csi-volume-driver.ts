@@ -1,7 +1,7 @@
 import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolume, V1PersistentVolumeClaim, V1PersistentVolumeSpec } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isNotFound } from '#api/meta/server-response.ts'
 import { CSINode } from '#api/storage/v1/kinds.gen.ts'
 import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
@@ -25,7 +25,8 @@ export type CsiVolumeDriverOptions = {
   topologyKeys?: readonly string[]
 }
 
-const callMs = 60_000
+/** As kubelets have for theirs. */
+const callMs = 120_000
 const deletionSecret = [
   'volume.kubernetes.io/provisioner-deletion-secret-name',
   'volume.kubernetes.io/provisioner-deletion-secret-namespace',
@@ -37,10 +38,7 @@ export function csiVolumeDriver({ name: driver, caller, client, abilities, topol
   const nodeIds = new Map<string, string>()
 
   const nodeIdOf = async (nodeName: string): Promise<string | undefined> => {
-    const node = await client.get(CSINode, '', nodeName).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    const node = await client.get(CSINode, '', nodeName).catch(ignoreNotFound)
     const id = node?.spec.drivers?.find(({ name }) => name === driver)?.nodeID
     if (id !== undefined) nodeIds.set(nodeName, id)
     return id ?? nodeIds.get(nodeName)
@@ -82,8 +80,7 @@ export function csiVolumeDriver({ name: driver, caller, client, abilities, topol
                       abilities,
                     }),
                     secrets: await secretData(secretReference(parameters, 'provisioner', names), client),
-                    ...(attributesClass?.parameters === undefined ? {} : { mutableParameters: attributesClass.parameters }),
-                    ...defined({ volumeContentSource, accessibilityRequirements }),
+                    ...defined({ mutableParameters: attributesClass?.parameters, volumeContentSource, accessibilityRequirements }),
                   },
                   calling(signal),
                 ),
@@ -189,8 +186,10 @@ function sourceOf(
   return {
     driver,
     volumeHandle,
-    ...(volumeMode === 'Block' ? {} : { fsType }),
-    ...(Object.keys(context).length === 0 ? {} : { volumeAttributes: context }),
+    ...defined({
+      fsType: volumeMode === 'Block' ? undefined : fsType,
+      volumeAttributes: Object.keys(context).length === 0 ? undefined : context,
+    }),
     ...defined({
       controllerPublishSecretRef: reference('controller-publish'),
       nodeStageSecretRef: reference('node-stage'),

@@ -7,7 +7,7 @@ export type DriverAbilities = { [Name in keyof typeof controllerRpcs]: boolean }
   accessibilityConstraints: boolean
 }
 
-const callMs = 15_000
+const callMs = 120_000
 
 export async function driverAbilities(caller: CsiCaller): Promise<DriverAbilities> {
   const options = { timeoutMs: callMs }

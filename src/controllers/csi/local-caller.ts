@@ -1,4 +1,5 @@
 /** The driver that every node has built in: its volumes and snapshots are asked for at the node whose name their ids begin with. */
+import type { Clock } from '#base/clock.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Client } from '#client/client.ts'
 import { NodeIsGone, nodeCsiCaller } from '#controllers/csi/node-csi-caller.ts'
@@ -8,12 +9,12 @@ import type { CsiCalls, CsiMethodName, CsiRequest, CsiResponse } from '#wire/csi
 export const localDriverName = 'local.typernetes.dev'
 export const hostnameKey = 'kubernetes.io/hostname'
 
-export function localCaller({ client }: { client: Pick<Client, 'post'> }): CsiCaller {
+export function localCaller(parts: { client: Pick<Client, 'post'>; clock: Clock }): CsiCaller {
   return {
     async call<Name extends CsiMethodName>(name: Name, request: CsiRequest<Name>, options: { timeoutMs: number; signal?: AbortSignal }) {
       const nodeName = nodeOf(name, request)
       try {
-        return await nodeCsiCaller({ client, nodeName, driver: localDriverName }).call(name, request, options)
+        return await nodeCsiCaller({ ...parts, nodeName, driver: localDriverName }).call(name, request, options)
       } catch (error) {
         if (!(error instanceof NodeIsGone)) throw error
         // With the node its disk is gone.

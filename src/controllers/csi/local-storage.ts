@@ -2,6 +2,7 @@
 import { isAlreadyExists } from '#api/meta/server-response.ts'
 import { CSIDriver, StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver, V1StorageClass } from '#api/storage/v1/types.gen.ts'
+import type { Clock } from '#base/clock.ts'
 import type { Client } from '#client/client.ts'
 import { csiVolumeDriver } from '#controllers/csi/csi-volume-driver.ts'
 import type { DriverAbilities } from '#controllers/csi/driver-abilities.ts'
@@ -26,8 +27,8 @@ const abilities: DriverAbilities = {
   },
 }
 
-export function localStorageController({ client }: { client: Client }): Controller {
-  const caller = localCaller({ client })
+export function localStorageController({ client, clock }: { client: Client; clock: Clock }): Controller {
+  const caller = localCaller({ client, clock })
   return volumeDriverControllers(csiVolumeDriver({ name: localDriverName, caller, client, abilities, topologyKeys: [hostnameKey] }))
 }
 

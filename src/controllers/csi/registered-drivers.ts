@@ -1,7 +1,9 @@
 /** CSI drivers that have registered with nodes: what upstream leaves to sidecars is done for each that brings none. */
+
 import { CSIDriver, CSINode } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver, V1CSINode } from '#api/storage/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -81,12 +83,14 @@ export class RegisteredDrivers implements AsyncDisposable {
     let nextMs = lookMs
     const names = new Set(this.#nodes.list().flatMap(({ spec }) => (spec.drivers ?? []).map(({ name }) => name)))
     names.delete(localDriverName)
-    for (const name of names) {
-      await this.#serve(name).catch((error: unknown) => {
+    // A driver that does not answer keeps no other.
+    const serving = [...names].map((name) =>
+      this.#serve(name).catch((error: unknown) => {
         nextMs = retryMs
         logger.warn('failed to start the controllers of CSI driver', { driver: name, error: errorMessage(error) })
-      })
-    }
+      }),
+    )
+    await Promise.all(serving)
     // Sidecars come and go as pods do.
     if (names.size > 0 && !this.#isStopped) this.#timer = clock.after(nextMs, () => void this.#look())
   }
@@ -133,7 +137,7 @@ export class RegisteredDrivers implements AsyncDisposable {
 
   /** Any node that has the driver will do; the one that answered last is asked first. */
   #callerOf(driver: string): CsiCaller {
-    const { client } = this.#options
+    const { client, clock } = this.#options
     let last = ''
     return {
       call: async (name, request, options) => {
@@ -145,7 +149,7 @@ export class RegisteredDrivers implements AsyncDisposable {
         let failure: unknown = new Error(`driver ${driver} is on no node`)
         for (const nodeName of nodes) {
           try {
-            const answer = await nodeCsiCaller({ client, nodeName, driver }).call(name, request, options)
+            const answer = await nodeCsiCaller({ client, clock, nodeName, driver }).call(name, request, options)
             last = nodeName
             return answer
           } catch (error) {
@@ -168,8 +172,8 @@ function without(driver: VolumeDriver, taken: ReadonlySet<Role>): VolumeDriver {
   const { provision, delete: remove, attach, detach, expand, modify, ...rest } = driver
   return {
     ...rest,
-    ...(taken.has('provisioner') ? {} : { ...(provision ? { provision } : {}), ...(remove ? { delete: remove } : {}) }),
-    ...(taken.has('attacher') ? {} : { ...(attach ? { attach } : {}), ...(detach ? { detach } : {}) }),
-    ...(taken.has('resizer') ? {} : { ...(expand ? { expand } : {}), ...(modify ? { modify } : {}) }),
+    ...(taken.has('provisioner') ? {} : defined({ provision, delete: remove })),
+    ...(taken.has('attacher') ? {} : defined({ attach, detach })),
+    ...(taken.has('resizer') ? {} : defined({ expand, modify })),
   }
 }

@@ -5,6 +5,7 @@ import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import { CSIStorageCapacity, StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIStorageCapacity, V1StorageClass } from '#api/storage/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
@@ -16,7 +17,7 @@ import type { Topology } from '#wire/csi/csi-types.ts'
 export type DriverWatchOptions = { driver: string; caller: CsiCaller; client: Client; clock: Clock; logger: Logger }
 
 const everyMs = 60_000
-const callMs = 15_000
+const callMs = 120_000
 const namespace = 'kube-system'
 const labels = { driver: 'csi.storage.k8s.io/drivername', managedBy: 'csi.storage.k8s.io/managed-by' }
 
@@ -68,7 +69,7 @@ export class StorageCapacities implements Disposable {
   async #publishOne(storageClass: V1StorageClass, topology: Topology | undefined): Promise<string> {
     const { driver, client, caller } = this.#options
     const storageClassName = storageClass.metadata?.name ?? ''
-    const request = { parameters: driverParameters(storageClass.parameters), ...(topology ? { accessibleTopology: topology } : {}) }
+    const request = { parameters: driverParameters(storageClass.parameters), ...defined({ accessibleTopology: topology }) }
     const { availableCapacity, maximumVolumeSize } = await caller.call('getCapacity', request, { timeoutMs: callMs })
     const segments = Object.entries(topology?.segments ?? {}).sort()
     const key = createHash('sha256')
@@ -80,7 +81,7 @@ export class StorageCapacities implements Disposable {
       storageClassName,
       nodeTopology: topology === undefined ? {} : { matchLabels: Object.fromEntries(segments) },
       capacity: String(availableCapacity),
-      ...(maximumVolumeSize ? { maximumVolumeSize: String(maximumVolumeSize.value) } : {}),
+      ...defined({ maximumVolumeSize: maximumVolumeSize ? String(maximumVolumeSize.value) : undefined }),
     } as V1CSIStorageCapacity
     await client.create(CSIStorageCapacity, capacity).catch(async (error: unknown) => {
       if (!isAlreadyExists(error)) throw error

@@ -1,7 +1,7 @@
 /** Where a volume may be: from nodes to CSI's segments, and back to a volume's node affinity. */
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1VolumeNodeAffinity } from '#api/core/v1/types.gen.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isNotFound } from '#api/meta/server-response.ts'
 import { CSINode } from '#api/storage/v1/kinds.gen.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
 import type { Client } from '#client/client.ts'
@@ -58,10 +58,7 @@ async function segmentsOf(
 }
 
 async function topologyKeys(nodeName: string, driver: string, client: Pick<Client, 'get'>): Promise<string[]> {
-  const csiNode = await client.get(CSINode, '', nodeName).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  const csiNode = await client.get(CSINode, '', nodeName).catch(ignoreNotFound)
   const found = csiNode?.spec.drivers?.find(({ name }) => name === driver)
   if (found === undefined)
     throw new DriverError('elsewhere', `error generating accessibility requirements: no topology key found on CSINode ${nodeName}`)

@@ -1,14 +1,14 @@
 /** Tells users of volumes that their driver finds unwell, by events on the claims. */
 import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import type { Timer } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import type { DriverWatchOptions } from '#controllers/csi/storage-capacities.ts'
 
 const everyMs = 60_000
-const callMs = 15_000
+const callMs = 120_000
 
 export class VolumeHealth implements Disposable {
   readonly #options: DriverWatchOptions
@@ -31,13 +31,15 @@ export class VolumeHealth implements Disposable {
 
   async #look(): Promise<void> {
     const { logger, driver, clock, client } = this.#options
+    const failed = (error: unknown) => logger.warn('failed to check volume health', { driver, error: errorMessage(error) })
     try {
       const { items } = await client.list(PersistentVolume)
       for (const volume of items) {
-        if (volume.spec?.csi?.driver === driver && volume.status?.phase === 'Bound' && !this.#isStopped) await this.#check(volume)
+        if (volume.spec?.csi?.driver !== driver || volume.status?.phase !== 'Bound') continue
+        if (!this.#isStopped) await this.#check(volume).catch(failed)
       }
     } catch (error) {
-      logger.warn('failed to check volume health', { driver, error: errorMessage(error) })
+      failed(error)
     }
     if (!this.#isStopped) this.#timer = clock.after(everyMs, () => void this.#look())
   }
@@ -49,10 +51,7 @@ export class VolumeHealth implements Disposable {
     const { abnormal = false, message = '' } = status?.volumeCondition ?? {}
     if (abnormal === this.#unwell.has(volumeId)) return
     const { namespace = '', name = '' } = spec?.claimRef ?? {}
-    const claim = await client.get(PersistentVolumeClaim, namespace, name).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    const claim = await client.get(PersistentVolumeClaim, namespace, name).catch(ignoreNotFound)
     if (claim === undefined) return
     if (abnormal) {
       this.#unwell.add(volumeId)

@@ -147,8 +147,7 @@ function statusOf({ daemonSet, nodes, podsByNode, hash, nowMs }: DaemonView, { c
     numberReady: counts.ready,
     ...defined({ observedGeneration: daemonSet.metadata.generation }),
     ...omitEmpty({ updatedNumberScheduled: counts.updated, numberAvailable: counts.available }),
-    ...(counts.desired === counts.available ? {} : { numberUnavailable: counts.desired - counts.available }),
-    ...defined({ collisionCount }),
+    ...defined({ numberUnavailable: counts.desired === counts.available ? undefined : counts.desired - counts.available, collisionCount }),
   }
 }
 

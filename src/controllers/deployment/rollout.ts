@@ -7,7 +7,7 @@ import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isAlreadyExists } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { conditionOf, newCondition, reasons, setCondition } from '#controllers/deployment/conditions.ts'
@@ -142,6 +142,7 @@ export class Rollout {
       const message = `Failed to create new replica set "${metadata.name}": ${errorMessage(error)}`
       if (hasProgressDeadline(deployment)) {
         this.#progressing('False', reasons.replicaSetCreateError, message)
+        // The failure to create is thrown below; the next attempt writes the status again.
         await this.#writeDeploymentStatus().catch(() => undefined)
       }
       events.warning(Deployment, deployment, reasons.replicaSetCreateError, message)
@@ -192,9 +193,7 @@ export class Rollout {
     for (const set of cleanable.slice(0, Math.max(0, cleanable.length - limit))) {
       const isBusy = (set.status?.replicas ?? 0) !== 0 || replicasOf(set) !== 0
       if (isBusy || (set.metadata.generation ?? 0) > (set.status?.observedGeneration ?? 0)) continue
-      await client.delete(ReplicaSet, set.metadata).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error
-      })
+      await client.delete(ReplicaSet, set.metadata).catch(ignoreNotFound)
     }
   }
 

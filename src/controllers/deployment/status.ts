@@ -3,6 +3,7 @@
 import type { V1Deployment, V1DeploymentStatus, V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { conditionOf, newCondition, reasons, removeCondition, setCondition } from '#controllers/deployment/conditions.ts'
 import {
   actualTotal,
@@ -59,7 +60,7 @@ export function rolloutStatus(deployment: V1Deployment, sets: Sets, options: { n
   else removeCondition(status, 'Progressing')
   const failure = [sets.newSet, ...sets.all].flatMap((set) => set?.status?.conditions ?? []).find(({ type }) => type === 'ReplicaFailure')
   if (failure === undefined) removeCondition(status, 'ReplicaFailure')
-  else setCondition(status, { ...failure, ...(failure.lastTransitionTime ? { lastUpdateTime: failure.lastTransitionTime } : {}) })
+  else setCondition(status, { ...failure, ...omitEmpty({ lastUpdateTime: failure.lastTransitionTime }) })
   return status
 }
 

@@ -10,6 +10,7 @@ import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
 import type { V1PodDisruptionBudget, V1PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { expectedPods } from '#controllers/disruption/expected-pods.ts'
 import { staleDisruptions } from '#controllers/disruption/stale-disruptions.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -134,7 +135,7 @@ async function write(
   const next: V1PodDisruptionBudgetStatus = {
     ...rest,
     observedGeneration,
-    ...(disruptedPods === undefined || Object.keys(disruptedPods).length === 0 ? {} : { disruptedPods }),
+    ...omitEmpty({ disruptedPods }),
     conditions: withCondition(before, condition),
   }
   if (!sameStatus(next, budget.status)) await client.updateStatus(PodDisruptionBudget, { ...budget, status: next })

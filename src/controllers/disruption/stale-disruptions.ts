@@ -3,6 +3,7 @@ import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { withCondition } from '#api/meta/find-condition.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { isDeleting, podCondition } from '#controllers/workload/pods.ts'
 
@@ -29,7 +30,7 @@ export const staleDisruptions = defineController({
       type: 'DisruptionTarget',
       status: 'False',
       lastTransitionTime: formatTime(clock.now()),
-      ...(condition.observedGeneration === undefined || generation === undefined ? {} : { observedGeneration: generation }),
+      ...defined({ observedGeneration: condition.observedGeneration === undefined || generation === undefined ? undefined : generation }),
     }
     const conditions = withCondition(pod.status?.conditions, undone)
     await client.updateStatus(Pod, { ...pod, status: { ...pod.status, conditions } })

@@ -2,7 +2,7 @@ import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1EndpointAddress, V1EndpointSubset, V1Endpoints, V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
@@ -37,10 +37,14 @@ export const endpointsController = defineController({
     const pods = cache.list(Pod, namespace).filter((pod) => selects(service, pod))
     const subsets = subsetsOf(service, pods)
     const isCut = cutTo(subsets, limit)
-    const labels = { ...metadata.labels, ...(isHeadless(service) ? { 'service.kubernetes.io/headless': '' } : {}), ...managedBy }
+    const labels = {
+      ...metadata.labels,
+      ...defined({ 'service.kubernetes.io/headless': isHeadless(service) ? '' : undefined }),
+      ...managedBy,
+    }
     const current = cache.get(Endpoints, namespace, name)
     const { [overCapacity]: _cut, [triggerTimeAnnotation]: when, ...kept } = current?.metadata.annotations ?? {}
-    const lasting = { ...kept, ...(isCut ? { [overCapacity]: 'truncated' } : {}) }
+    const lasting = { ...kept, ...defined({ [overCapacity]: isCut ? 'truncated' : undefined }) }
     const triggered = triggerTimes.next(cache, key, service, pods)
     const isSame =
       current !== undefined &&
@@ -70,9 +74,7 @@ export const endpointsController = defineController({
   async reconcileGone(namespace, name, { cache, client, key }) {
     triggerTimes.forget(cache, key)
     if (cache.get(Endpoints, namespace, name)?.metadata.labels?.['endpoints.kubernetes.io/managed-by'] === undefined) return
-    await client.delete(Endpoints, { namespace, name }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await client.delete(Endpoints, { namespace, name }).catch(ignoreNotFound)
   },
 })
 
@@ -112,7 +114,7 @@ function addressOf(service: V1Service, pod: V1Pod): V1EndpointAddress | undefine
   const { namespace = '', name = '', uid = '' } = pod.metadata
   return {
     ip,
-    ...(hasHostname(pod, service) && pod.spec.hostname ? { hostname: pod.spec.hostname } : {}),
+    ...defined({ hostname: hasHostname(pod, service) && pod.spec.hostname ? pod.spec.hostname : undefined }),
     ...omitEmpty({ nodeName: pod.spec.nodeName }),
     targetRef: { kind: 'Pod', namespace, name, uid },
   }

@@ -5,12 +5,17 @@ import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { parseIp } from '#api/meta/ip.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
+import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
+import { exponentialBuckets } from '#base/metrics.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import { addServiceIndex, managedByLabel } from '#controllers/endpointslice/endpointslice-controller.ts'
-import { carryOut, type EndpointGroup, planSlices } from '#controllers/endpointslice/slices.ts'
-import { defineController } from '#controllers/runtime/define-controller.ts'
+import { countsOf, SliceMetrics } from '#controllers/endpointslice/slice-metrics.ts'
+import { carryOut, type EndpointGroup, noPlan, planSlices } from '#controllers/endpointslice/slices.ts'
+import { repackSubsets } from '#controllers/endpointslice-mirroring/repack-subsets.ts'
+import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { ownMetrics } from '#controllers/runtime/own-metrics.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -25,6 +30,7 @@ export const endpointSliceMirroringController = defineController({
   alias: 'endpointslicemirroring',
   queueName: 'endpoint_slice_mirroring',
   serviceAccount: 'endpointslicemirroring-controller',
+  eventComponent: 'endpoint-slice-mirroring-controller',
   for: Endpoints,
   indexes: (cache) => addServiceIndex(cache),
   watches: [
@@ -34,39 +40,85 @@ export const endpointSliceMirroringController = defineController({
     ),
   ],
 
-  async reconcile(endpoints, { cache, client, events, settings }) {
-    const { namespace = '', name = '' } = endpoints.metadata
-    const service = cache.get(Service, namespace, name)
-    const existing = cache
-      .byIndex(EndpointSlice, 'service', `${namespace}/${name}`)
-      .filter((slice) => slice.metadata.labels?.[managedByLabel] === controllerName && !isDeleting(slice))
-    const isMirrored = isForMirroring(endpoints) && service !== undefined && service.spec?.selector === undefined && !isDeleting(endpoints)
-    if (!isMirrored) return carryOut(client, { create: [], update: [], remove: [...existing] })
-    tellOfSkipped(endpoints, settings.mirroringMaxEndpointsPerSubset, events)
-    for (const family of ['IPv4', 'IPv6']) {
-      const groups = (endpoints.subsets ?? []).flatMap((subset) => groupOf(subset, family, settings.mirroringMaxEndpointsPerSubset))
-      const ofFamily = existing.filter(({ addressType }) => addressType === family)
-      const plan = planSlices(ofFamily, groups, draftOf(endpoints, family), settings.maxEndpointsPerSlice, { keepsEmpty: false })
-      await carryOut(client, plan).catch((error: unknown) => {
-        if (!isNamespaceTerminating(error)) throw error
-      })
-    }
-  },
-
-  async reconcileGone(namespace, name, { cache, client }) {
-    const slices = cache.byIndex(EndpointSlice, 'service', `${namespace}/${name}`)
-    await carryOut(client, {
-      create: [],
-      update: [],
-      remove: slices.filter(({ metadata }) => metadata.labels?.[managedByLabel] === controllerName),
-    })
-  },
+  reconcile: (endpoints, context) => timed(context, () => mirror(endpoints, context)),
+  reconcileGone: (namespace, name, context) => timed(context, () => removeSlices(slicesOf(namespace, name, context), context)),
 })
 
-function tellOfSkipped(endpoints: V1Endpoints, most: number, events: EventRecorder): void {
+const declared = ownMetrics((metrics) => {
+  const subsystem = 'endpoint_slice_mirroring_controller'
+  const buckets = exponentialBuckets(2, 2, 15)
+  return {
+    slices: new SliceMetrics(metrics, subsystem),
+    updated: metrics.histogram(`${subsystem}_endpoints_updated_per_sync`, 'Endpoints that changed, look by look', buckets),
+    skipped: metrics.histogram(
+      `${subsystem}_addresses_skipped_per_sync`,
+      'Addresses that were left out, look by look: no addresses, or too many',
+      buckets,
+    ),
+    took: metrics.histogram(
+      `${subsystem}_endpoints_sync_duration`,
+      'How many seconds it took to look at endpoints',
+      exponentialBuckets(0.001, 2, 15),
+    ),
+  }
+})
+
+async function timed(context: ReconcileContext, work: () => Promise<void>): Promise<void> {
+  const { clock } = context
+  const startedMs = clock.monotonic()
+  try {
+    await work()
+  } finally {
+    declared(context).took.observe(Math.floor(clock.monotonic() - startedMs) / 1000)
+  }
+}
+
+async function mirror(endpoints: V1Endpoints, context: ReconcileContext): Promise<void> {
+  const { cache, client, events, settings } = context
+  const { slices, updated, skipped } = declared(context)
+  const { namespace = '', name = '' } = endpoints.metadata
+  const service = cache.get(Service, namespace, name)
+  const existing = slicesOf(namespace, name, context).filter((slice) => !isDeleting(slice))
+  const isMirrored = isForMirroring(endpoints) && service !== undefined && service.spec?.selector === undefined && !isDeleting(endpoints)
+  if (!isMirrored) return removeSlices(existing, context)
+  // A subset has one slice, however many endpoints that makes.
+  const most = settings.mirroringMaxEndpointsPerSubset
+  const subsets = repackSubsets(endpoints.subsets ?? [])
+  skipped.observe(tellOfSkipped(endpoints, subsets, most, events))
+  const plan = noPlan()
+  const allGroups: EndpointGroup[] = []
+  for (const family of ['IPv4', 'IPv6']) {
+    const groups = subsets.flatMap((subset) => groupOf(subset, family, most))
+    const ofFamily = existing.filter(({ addressType }) => addressType === family)
+    const part = planSlices(ofFamily, groups, draftOf(endpoints, family), most, { keepsEmpty: false })
+    append(allGroups, groups)
+    for (const list of ['create', 'update', 'remove'] as const) append(plan[list], part[list])
+    for (const kind of ['added', 'updated', 'removed'] as const) plan.endpoints[kind] += part.endpoints[kind]
+  }
+  slices.planned(plan)
+  updated.observe(plan.endpoints.updated)
+  slices.keep(context.key, countsOf(allGroups, existing.length, plan, most))
+  await carryOut(client, plan, slices.wrote).catch((error: unknown) => {
+    if (!isNamespaceTerminating(error)) throw error
+  })
+}
+
+function slicesOf(namespace: string, name: string, { cache }: ReconcileContext): V1EndpointSlice[] {
+  return cache
+    .byIndex(EndpointSlice, 'service', `${namespace}/${name}`)
+    .filter(({ metadata }) => metadata.labels?.[managedByLabel] === controllerName)
+}
+
+function removeSlices(slices: readonly V1EndpointSlice[], context: ReconcileContext): Promise<void> {
+  declared(context).slices.forget(context.key)
+  return carryOut(context.client, { create: [], update: [], remove: [...slices] }, () => {})
+}
+
+/** How many. */
+function tellOfSkipped(endpoints: V1Endpoints, subsets: readonly V1EndpointSubset[], most: number, events: EventRecorder): number {
   let invalid = 0
   let tooMany = 0
-  for (const { addresses = [], notReadyAddresses = [] } of endpoints.subsets ?? []) {
+  for (const { addresses = [], notReadyAddresses = [] } of subsets) {
     const all = [...addresses, ...notReadyAddresses]
     const valid = all.filter(({ ip }) => isIp(ip)).length
     invalid += all.length - valid
@@ -79,6 +131,7 @@ function tellOfSkipped(endpoints: V1Endpoints, most: number, events: EventRecord
       `A max of ${most} addresses can be mirrored to EndpointSlices per Endpoints subset. ` + `${invalid + tooMany} addresses were skipped`
     events.warning(Endpoints, endpoints, 'TooManyAddressesToMirror', message)
   }
+  return invalid + tooMany
 }
 
 function isForMirroring({ metadata }: V1Endpoints): boolean {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
-import { Endpoints, Pod, Service } from '#api/core/v1/kinds.gen.ts'
+import { Endpoints, Event, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
@@ -127,4 +127,28 @@ test('slices and endpoints tell when what they show had changed, and are not wri
   await cluster.client.patch(Service, { namespace: 'default', name: 'web' }, { metadata: { annotations: { any: 'thing' } } })
   await cluster.advance({ seconds: 10 })
   assert.equal((await slices(cluster))[0]?.metadata.resourceVersion, version)
+})
+
+test('a pod of a node that does not exist is left out and told of until the node is there, unless all pods are wanted', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['endpointslice'] })
+  await cluster.create(Service, aService())
+  await cluster.create(Service, { ...aService({ publishNotReadyAddresses: true }), metadata: { namespace: 'default', name: 'all' } })
+  const containers = [{ name: 'main', image: 'a', ports: [{ name: 'http', containerPort: 8080 }] }]
+  const metadata = { namespace: 'default', name: 'stray', labels: { app: 'web' } }
+  await cluster.create(Pod, { metadata, spec: { nodeName: 'late', containers } })
+  await cluster.advance({ seconds: 5 })
+  const addresses = async (service: string) =>
+    (await cluster.list(EndpointSlice, 'default'))
+      .filter(({ metadata: { labels } }) => labels?.['kubernetes.io/service-name'] === service)
+      .flatMap(({ endpoints }) => (endpoints ?? []).flatMap((endpoint) => endpoint.addresses))
+  const { podIP } = (await cluster.get(Pod, 'default', 'stray')).status ?? {}
+  assert.deepEqual([await addresses('web'), await addresses('all')], [[], [podIP]])
+  const told = (await cluster.list(Event, 'default')).filter(({ reason }) => reason === 'FailedToUpdateEndpointSlices')
+  assert.deepEqual(
+    [...new Set(told.map(({ message }) => message))],
+    ['Error updating Endpoint Slices for Service default/web: skipping Pod stray for Service default/web: Node late Not Found'],
+  )
+  await cluster.nodes.addNode('late')
+  await cluster.advance({ seconds: 5 })
+  assert.deepEqual(await addresses('web'), [podIP])
 })

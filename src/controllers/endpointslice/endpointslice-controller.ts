@@ -13,7 +13,8 @@ import { omitEmpty } from '#base/omit-empty.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
-import { carryOut, type EndpointGroup, planSlices, portsKey, type SlicePlan } from '#controllers/endpointslice/slices.ts'
+import { countsOf, endpointSliceMetrics, type SliceCounts } from '#controllers/endpointslice/slice-metrics.ts'
+import { carryOut, type EndpointGroup, noPlan, planSlices, portsKey, type SlicePlan } from '#controllers/endpointslice/slices.ts'
 import { topologyHints, wantsTopologyHints, zoneShares } from '#controllers/endpointslice/topology-hints.ts'
 import { TriggerTimes } from '#controllers/endpointslice/trigger-times.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
@@ -54,43 +55,77 @@ export const endpointSliceController = defineController({
   ],
 
   async reconcile(service, context) {
-    const { cache, client, events, settings } = context
-    const { spec } = service
-    if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
-    const pods = cache.list(Pod, service.metadata.namespace ?? '').filter((pod) => selects(service, pod))
-    const annotations = triggerTimes.next(cache, context.key, service, pods)
-    const families = familiesOf(service)
-    const existing = cache
-      .byIndex(EndpointSlice, 'service', `${service.metadata.namespace}/${service.metadata.name}`)
-      .filter((slice) => slice.metadata.labels?.[managedByLabel] === controllerName && !isDeleting(slice))
-    const plan: SlicePlan = { create: [], update: [], remove: [] }
-    append(
-      plan.remove,
-      existing.filter((slice) => !isOwnedBy(slice, service) || !families.includes(slice.addressType as 'IPv4')),
-    )
-    for (const family of families) {
-      const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
-      const groups = groupsOf(service, pods, family, cache)
-      hintAtZones(service, groups, ofFamily, family, context)
-      const part = planSlices(ofFamily, groups, draftOf(service, family, annotations), settings.maxEndpointsPerSlice, { keepsEmpty: true })
-      append(plan.create, part.create)
-      append(plan.update, part.update)
-      append(plan.remove, part.remove)
-    }
+    const { syncs } = endpointSliceMetrics(context)
     try {
-      await carryOut(client, plan)
+      await syncSlices(service, context)
+      syncs.inc({ result: 'success' })
     } catch (error) {
-      if (isNamespaceTerminating(error)) return
-      const { namespace, name } = service.metadata
-      const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${errorMessage(error)}`
-      events.warning(Service, service, 'FailedToUpdateEndpointSlices', message)
+      syncs.inc({ result: 'error' })
       throw error
     }
   },
 
   // The slices themselves go with their owner.
-  reconcileGone: async (_namespace, _name, { cache, key }) => triggerTimes.forget(cache, key),
+  async reconcileGone(_namespace, _name, context) {
+    const { slices, distributions } = endpointSliceMetrics(context)
+    slices.forget(context.key)
+    distributions.delete(context.key)
+    triggerTimes.forget(context.cache, context.key)
+  },
 })
+
+async function syncSlices(service: V1Service, context: ReconcileContext): Promise<void> {
+  const { cache, client, events, settings } = context
+  const { slices, changed, distributions } = endpointSliceMetrics(context)
+  const { spec } = service
+  if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
+  const pods = cache.list(Pod, service.metadata.namespace ?? '').filter((pod) => selects(service, pod))
+  const annotations = triggerTimes.next(cache, context.key, service, pods)
+  const families = familiesOf(service)
+  const existing = cache
+    .byIndex(EndpointSlice, 'service', `${service.metadata.namespace}/${service.metadata.name}`)
+    .filter((slice) => slice.metadata.labels?.[managedByLabel] === controllerName && !isDeleting(slice))
+  const plan = noPlan()
+  append(
+    plan.remove,
+    existing.filter((slice) => !isOwnedBy(slice, service) || !families.includes(slice.addressType as 'IPv4')),
+  )
+  const parts: SlicePlan[] = []
+  const counts: SliceCounts = { endpoints: 0, slices: 0, desired: 0 }
+  const limit = settings.maxEndpointsPerSlice
+  const problems: string[] = []
+  for (const family of families) {
+    const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
+    const groups = groupsOf(service, pods, family, { cache, problems })
+    hintAtZones(service, groups, ofFamily, family, context)
+    const part = planSlices(ofFamily, groups, draftOf(service, family, annotations), limit, { keepsEmpty: true })
+    parts.push(part)
+    slices.planned(part)
+    for (const [name, count] of Object.entries(countsOf(groups, ofFamily.length, part, limit))) counts[name as keyof SliceCounts] += count
+    for (const list of ['create', 'update', 'remove'] as const) append(plan[list], part[list])
+  }
+  slices.keep(context.key, counts)
+  const distribution = distributionOf(service)
+  if (distribution === '') distributions.delete(context.key)
+  else distributions.set(context.key, distribution)
+  try {
+    await carryOut(client, plan, slices.wrote)
+    // Tried again later: the node may not be known yet.
+    if (problems.length > 0) throw new Error(problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`)
+  } catch (error) {
+    if (isNamespaceTerminating(error)) return
+    const { namespace, name } = service.metadata
+    const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: ${errorMessage(error)}`
+    events.warning(Service, service, 'FailedToUpdateEndpointSlices', message)
+    throw error
+  }
+  const labels = { topology: wantsTopologyHints(service) ? 'Auto' : 'Disabled', traffic_distribution: distribution }
+  for (const { create, update, remove } of parts) changed.observe(create.length + update.length + remove.length, labels)
+}
+
+/** Empty where nobody near is preferred. */
+const distributionOf = (service: V1Service): string =>
+  prefersNear(service) && !wantsTopologyHints(service) ? (service.spec?.trafficDistribution ?? '') : ''
 
 export function addServiceIndex(cache: Cache): void {
   cache.addIndex(EndpointSlice, 'service', ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ''}`])
@@ -134,12 +169,21 @@ function hintAtZones(
   else if (before.size === 0) tell('Normal', 'TopologyAwareHintsEnabled', 'Topology Aware Hints has been enabled')
 }
 
-function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | 'IPv6', cache: Cache): EndpointGroup[] {
+type Surroundings = { cache: Cache; problems: string[] }
+
+/** Pods of nodes that do not exist are left out, unless the service wants every pod there is. */
+function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | 'IPv6', { cache, problems }: Surroundings): EndpointGroup[] {
   const groups = new Map<string, EndpointGroup>()
   for (const pod of pods) {
     if (!isInEndpoints(pod, { includesTerminating: true })) continue
-    const zone = pod.spec.nodeName ? cache.get(Node, '', pod.spec.nodeName)?.metadata.labels?.['topology.kubernetes.io/zone'] : undefined
-    const endpoint = endpointOf(service, pod, family, zone)
+    const { nodeName = '' } = pod.spec
+    const node = cache.get(Node, '', nodeName)
+    if (node === undefined && !service.spec?.publishNotReadyAddresses) {
+      const { namespace, name } = service.metadata
+      problems.push(`skipping Pod ${pod.metadata.name} for Service ${namespace}/${name}: Node ${nodeName} Not Found`)
+      continue
+    }
+    const endpoint = endpointOf(service, pod, family, node?.metadata.labels?.['topology.kubernetes.io/zone'])
     if (endpoint.addresses.length === 0) continue
     const ports = portsOf(service, pod)
     const key = portsKey(ports)
@@ -159,7 +203,7 @@ function endpointOf(service: V1Service, pod: V1Pod, family: 'IPv4' | 'IPv6', zon
   return {
     addresses: addressesOf(pod, family),
     conditions: { ready, serving, terminating },
-    ...(hasHostname(pod, service) && pod.spec.hostname ? { hostname: pod.spec.hostname } : {}),
+    ...defined({ hostname: hasHostname(pod, service) && pod.spec.hostname ? pod.spec.hostname : undefined }),
     targetRef: { kind: 'Pod', namespace, name, uid },
     ...omitEmpty({ nodeName: pod.spec.nodeName, zone }),
     ...defined({ hints }),
@@ -195,7 +239,7 @@ function draftOf(service: V1Service, addressType: string, annotations: Record<st
       generateName: `${name}-`,
       labels: {
         ...own,
-        ...(isHeadless(service) ? { [headlessLabel]: '' } : {}),
+        ...defined({ [headlessLabel]: isHeadless(service) ? '' : undefined }),
         [serviceNameLabel]: name,
         [managedByLabel]: controllerName,
       },

@@ -4,7 +4,7 @@ import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint, V1EndpointPort, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
@@ -18,7 +18,15 @@ const sameAnnotations = sameObjectMeta.at('annotations')
 /** Endpoints that share their ports, and may share slices. */
 export type EndpointGroup = { ports: V1EndpointPort[]; endpoints: V1Endpoint[] }
 
-export type SlicePlan = { create: V1EndpointSlice[]; update: V1EndpointSlice[]; remove: V1EndpointSlice[] }
+/** `endpoints` counts what changes within slices whose ports stay. */
+export type SlicePlan = {
+  create: V1EndpointSlice[]
+  update: V1EndpointSlice[]
+  remove: V1EndpointSlice[]
+  endpoints: { added: number; updated: number; removed: number }
+}
+
+export const noPlan = (): SlicePlan => ({ create: [], update: [], remove: [], endpoints: { added: 0, updated: 0, removed: 0 } })
 
 export const portsKey = (ports: readonly V1EndpointPort[] | null | undefined): string =>
   sortedJson([...(ports ?? [])].sort((left, right) => ((left.name ?? '') < (right.name ?? '') ? -1 : 1)))
@@ -37,7 +45,7 @@ export function planSlices(
   limit: number,
   options: { keepsEmpty: boolean },
 ): SlicePlan {
-  const plan: SlicePlan = { create: [], update: [], remove: [] }
+  const plan = noPlan()
   const left = new Map<string, V1EndpointSlice[]>()
   for (const slice of existing) {
     const key = portsKey(slice.ports)
@@ -70,17 +78,22 @@ function planGroup(
       const key = endpointKey(endpoint)
       const wanted = missing.get(key)
       if (wanted === undefined || stays.length >= limit) {
+        if (wanted === undefined) plan.endpoints.removed++
         isChanged = true
         continue
       }
       missing.delete(key)
-      if (!sameEndpoint(wanted, endpoint)) isChanged = true
+      if (!sameEndpoint(wanted, endpoint)) {
+        plan.endpoints.updated++
+        isChanged = true
+      }
       stays.push(wanted)
     }
     if (stays.length === 0) plan.remove.push(slice)
     else kept.push({ slice, endpoints: stays, isChanged })
   }
   const rest = [...missing.values()]
+  plan.endpoints.added += rest.length
   // Slices that are written anyway are filled first; then, if what is left fits into one more, the fullest that has room.
   for (const entry of kept.filter(({ isChanged }) => isChanged)) append(entry.endpoints, rest.splice(0, limit - entry.endpoints.length))
   const roomy = kept
@@ -130,12 +143,21 @@ function reuseRemoved(plan: SlicePlan): void {
   }
 }
 
-export async function carryOut(client: Client, { create, update, remove }: SlicePlan): Promise<void> {
-  for (const slice of create) await client.create(EndpointSlice, slice)
-  for (const slice of update) await client.update(EndpointSlice, slice)
+export async function carryOut(
+  client: Client,
+  { create, update, remove }: Pick<SlicePlan, 'create' | 'update' | 'remove'>,
+  wrote: (operation: 'create' | 'update' | 'delete') => void,
+): Promise<void> {
+  for (const slice of create) {
+    await client.create(EndpointSlice, slice)
+    wrote('create')
+  }
+  for (const slice of update) {
+    await client.update(EndpointSlice, slice)
+    wrote('update')
+  }
   for (const { metadata } of remove) {
-    await client.delete(EndpointSlice, metadata).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await client.delete(EndpointSlice, metadata).catch(ignoreNotFound)
+    wrote('delete')
   }
 }

@@ -4,11 +4,12 @@ import { Event, Node, Pod, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1Endpoint } from '#api/discovery/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { topologyHints, zoneShares } from '#controllers/endpointslice/topology-hints.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const endpointsIn = (zones: string): V1Endpoint[] =>
-  [...zones].map((zone, index) => ({ addresses: [`10.0.0.${index}`], ...(zone === '-' ? {} : { zone }) }))
+  [...zones].map((zone, index) => ({ addresses: [`10.0.0.${index}`], ...defined({ zone: zone === '-' ? undefined : zone }) }))
 const sharesOf = (shares: Record<string, number>) => new Map(Object.entries(shares))
 
 /** Where endpoints are, a letter each, and whom they serve. */

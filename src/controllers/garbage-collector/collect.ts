@@ -1,7 +1,7 @@
 /** What the garbage collector does to one object at a time. */
 
 import type { Kind } from '#api/kind.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import type { V1OwnerReference } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
@@ -47,7 +47,7 @@ export async function collect(collector: Collector, uid: string): Promise<void> 
   if (solid.length > 0) {
     if (dangling.length + waiting.length === 0) return
     const uids = [...dangling, ...waiting].map((reference) => reference.uid)
-    await client.patch(node.kind, node, withoutOwners(object, uids), { type: 'merge' }).catch(unlessGone)
+    await client.patch(node.kind, node, withoutOwners(object, uids), { type: 'merge' }).catch(ignoreNotFound)
     return
   }
   if (waiting.length > 0 && graph.dependentsOf(uid).length > 0) {
@@ -70,7 +70,7 @@ export async function orphan(collector: Collector, uid: string): Promise<void> {
       if (object?.metadata?.ownerReferences?.some((reference) => reference.uid === uid)) {
         await client.patch(dependent.kind, dependent, withoutOwners(object, [uid]), { type: 'merge' })
       }
-    }).catch(unlessGone)
+    }).catch(ignoreNotFound)
   }
   await removeFinalizer(collector, node, orphanFinalizer)
 }
@@ -114,7 +114,7 @@ async function ownerOf(
   }
   const known = graph.get(reference.uid)
   if (known !== undefined && known.namespace !== '' && known.namespace !== node.namespace) warnOfNamespace(events, node, reference)
-  const owner = await client.get(kind, kind.scope === 'Namespaced' ? node.namespace : '', reference.name).catch(unlessGone)
+  const owner = await client.get(kind, kind.scope === 'Namespaced' ? node.namespace : '', reference.name).catch(ignoreNotFound)
   if (owner !== undefined && owner.metadata?.uid === reference.uid) return owner
   if (known === undefined) absent.set(reference.uid, true)
   return undefined
@@ -127,19 +127,19 @@ function warnOfNamespace(events: EventRecorder, node: GraphNode, { apiVersion, k
 }
 
 async function fresh({ client }: Collector, node: GraphNode): Promise<KubernetesObject | undefined> {
-  const object = await client.get(node.kind, node.namespace, node.name).catch(unlessGone)
+  const object = await client.get(node.kind, node.namespace, node.name).catch(ignoreNotFound)
   return object?.metadata?.uid === node.uid ? object : undefined
 }
 
 async function remove({ client }: Collector, node: GraphNode, policy: string, object: KubernetesObject): Promise<void> {
   const resourceVersion = object.metadata?.resourceVersion
-  await client.delete(node.kind, node, { uid: node.uid, propagationPolicy: policy, ...defined({ resourceVersion }) }).catch(unlessGone)
+  await client.delete(node.kind, node, { uid: node.uid, propagationPolicy: policy, ...defined({ resourceVersion }) }).catch(ignoreNotFound)
 }
 
 async function stopBlocking({ client }: Collector, node: GraphNode, { metadata }: KubernetesObject): Promise<void> {
   const ownerReferences = (metadata?.ownerReferences ?? []).map((reference) => ({ ...reference, blockOwnerDeletion: false }))
   const patch = { metadata: { uid: node.uid, ownerReferences } }
-  await client.patch(node.kind, node, patch, { type: 'merge' }).catch(unlessGone)
+  await client.patch(node.kind, node, patch, { type: 'merge' }).catch(ignoreNotFound)
 }
 
 async function removeFinalizer(collector: Collector, node: GraphNode, finalizer: string): Promise<void> {
@@ -149,16 +149,11 @@ async function removeFinalizer(collector: Collector, node: GraphNode, finalizer:
     const { finalizers, resourceVersion, uid } = object.metadata
     const patch = { metadata: { uid, resourceVersion, finalizers: finalizers.filter((each) => each !== finalizer) } }
     await collector.client.patch(node.kind, node, patch, { type: 'merge' })
-  }).catch(unlessGone)
+  }).catch(ignoreNotFound)
 }
 
 /** The resourceVersion in the patch makes sure that nobody changed the owners meanwhile. */
 function withoutOwners({ metadata }: KubernetesObject, uids: readonly string[]): object {
   const left = (metadata?.ownerReferences ?? []).filter(({ uid }) => !uids.includes(uid))
   return { metadata: { uid: metadata?.uid, resourceVersion: metadata?.resourceVersion, ownerReferences: left.length === 0 ? null : left } }
-}
-
-function unlessGone(error: unknown): undefined {
-  if (!isNotFound(error)) throw error
-  return undefined
 }

@@ -13,6 +13,7 @@ import { WorkQueue } from '#client/work-queue/work-queue.ts'
 import { type Collector, collect, orphan } from '#controllers/garbage-collector/collect.ts'
 import { Graph } from '#controllers/garbage-collector/graph.ts'
 import type { Controller, ControllerEnvironment, RunningController } from '#controllers/runtime/environment.ts'
+import { ownMetrics } from '#controllers/runtime/own-metrics.ts'
 
 const workers = 20
 const rememberedAbsentOwners = 500
@@ -21,6 +22,13 @@ const discoveryPeriodMs = 30_000
 
 /** Events are many, short-lived, and own nothing. */
 const ignored: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events'])
+
+/** Its kinds have moved to groups of their own, which serve the same objects: they need not be followed twice. */
+const formerGroup = 'extensions'
+
+const declared = ownMetrics((metrics) =>
+  metrics.counter('garbagecollector_controller_resources_sync_error_total', 'How often the kinds to collect could not be learned'),
+)
 
 export const garbageCollector: Controller = {
   name: 'garbage-collector-controller',
@@ -38,6 +46,9 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   const toOrphan = new WorkQueue({ clock, observer: metrics.observer('garbage_collector_attempt_to_orphan') })
   metrics.follow('garbage_collector_attempt_to_delete', toDelete, () => clock.monotonic())
   metrics.follow('garbage_collector_attempt_to_orphan', toOrphan, () => clock.monotonic())
+  const syncErrors = declared({ metricsRegistry: metrics.metrics })
+  // Told from the start, as upstream does.
+  syncErrors.inc({}, 0)
   const graph = new Graph({ toDelete: (uid) => toDelete.add(uid), toOrphan: (uid) => toOrphan.add(uid) })
   const monitors = new Map<string, Disposable & { kind: Kind }>()
   const served = new ServedKinds(client)
@@ -47,9 +58,13 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
     await served.refresh()
     if (served.scheme.revision === before) return
     const wanted = new Map<string, Kind>()
-    for (const resource of preferredResources(served.scheme.definitions(), ['list', 'watch', 'delete'])) {
-      const name = `${resource.group}/${resource.plural}`
-      if (!ignored.has(name)) wanted.set(`${name}/${resource.version}`, knownKind(resource))
+    const resources = preferredResources(served.scheme.definitions(), ['list', 'watch', 'delete'])
+    const moved = new Set(resources.flatMap(({ group, kind, plural }) => (group === formerGroup ? [] : `${plural} ${kind}`)))
+    for (const resource of resources) {
+      const { group, kind, plural, version } = resource
+      const name = `${group}/${plural}`
+      if (ignored.has(name) || (group === formerGroup && moved.has(`${plural} ${kind}`))) continue
+      wanted.set(`${name}/${version}`, knownKind(resource))
     }
     for (const [name, monitor] of monitors) {
       if (wanted.has(name)) continue
@@ -97,7 +112,10 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
   }
   const running: Promise<void>[] = []
   const timer = clock.every(discoveryPeriodMs, () => {
-    follow().catch((error: unknown) => logger.warn('failed to discover resources for garbage collection', { error: String(error) }))
+    follow().catch((error: unknown) => {
+      syncErrors.inc()
+      logger.warn('failed to discover resources for garbage collection', { error: String(error) })
+    })
   })
   return {
     begin() {

@@ -6,38 +6,51 @@ import type { V2HorizontalPodAutoscalerSpec, V2MetricSpec } from '#api/autoscali
 import { Event, Pod } from '#api/core/v1/kinds.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Transport, TransportResponse } from '#client/transport.ts'
-import { FakeCluster } from '#testing/fake-cluster.ts'
+import { defaultSettings } from '#controllers/runtime/settings.ts'
+import { failingWrite, type WriteFault } from '#testing/failing-write.ts'
+import { FakeCluster, type FakeClusterOptions } from '#testing/fake-cluster.ts'
 import { type FaultRates, faultyTransport } from '#testing/faulty-transport.ts'
 
 const namespace = 'default'
 const cpu: V2MetricSpec = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } }
 
 /** Load, in thousandths of a CPU, that pods share; what the other APIs answer. */
-type World = { loadMillis: number; isDown?: boolean; external?: number; perPod?: number; object?: number }
+type World = { loadMillis: number; isDown?: boolean; external?: number; perPod?: number; object?: number; silentPods?: number }
 
-async function start(world: World, faults?: FaultRates) {
+type OneFault = { fault: WriteFault; count: { writes: number } }
+
+async function start(world: World, faults?: FaultRates, more: FakeClusterOptions = {}, one?: OneFault) {
   let cluster: FakeCluster | undefined
   const through = (transport: Transport, parts: Parameters<typeof faultyTransport>[1]): Transport => {
-    const below = faults === undefined ? transport : faultyTransport(transport, parts, faults)
+    const single = one === undefined ? transport : failingWrite(transport, one.fault, one.count)
+    const below = faults === undefined ? single : faultyTransport(single, parts, faults)
     return {
       async send(request) {
         const { pathname } = new URL(request.target, 'http://x')
-        if (!/metrics\.k8s\.io/.test(pathname)) return below.send(request)
+        if (!/metrics\.k8s\.io|heapster/.test(pathname)) return below.send(request)
         if (world.isDown) return answer(503, { kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'down', code: 503 })
         return answer(200, await measured(pathname, world, cluster ?? assert.fail()))
       },
     }
   }
-  cluster = await FakeCluster.start({ controllers: ['deployment', 'replicaset', 'horizontalpodautoscaling'], through, startMs: 1000 })
+  const controllers = ['deployment', 'replicaset', 'horizontalpodautoscaling']
+  const isEnabled = (gate: string) => gate !== 'HPAScaleToZero' || (more.featureGates ?? []).includes(`${gate}=true`)
+  cluster = await FakeCluster.start({ controllers, through, startMs: 1000, ...more, settings: { isEnabled, ...more.settings } })
   return cluster
 }
 
 async function measured(path: string, world: World, cluster: FakeCluster): Promise<object> {
   const timestamp = formatTime(cluster.clock.now())
   const pods = (await cluster.list(Pod, namespace)).filter(({ status }) => status?.phase === 'Running')
-  if (path.startsWith('/apis/metrics.k8s.io/')) {
+  const heapster = '/api/v1/namespaces/kube-system/services/http:heapster:/proxy'
+  if (path.startsWith(`${heapster}/api/v1/model/`)) {
+    const names = /pod-list\/([^/]+)\//.exec(path)?.[1]?.split(',') ?? []
+    return { items: names.map(() => ({ metrics: [{ timestamp, value: world.perPod }] })) }
+  }
+  if (path.startsWith('/apis/metrics.k8s.io/') || path.startsWith(`${heapster}/apis/metrics/v1alpha1/`)) {
     const usage = { cpu: `${Math.round(world.loadMillis / pods.length)}m`, memory: '64Mi' }
-    const items = pods.map(({ metadata }) => ({ metadata, timestamp, window: '15s', containers: [{ name: 'main', usage }] }))
+    const telling = pods.slice(world.silentPods ?? 0)
+    const items = telling.map(({ metadata }) => ({ metadata, timestamp, window: '15s', containers: [{ name: 'main', usage }] }))
     return { items }
   }
   if (path === '/apis/custom.metrics.k8s.io') return { versions: [{ version: 'v1beta1' }] }
@@ -121,6 +134,34 @@ for (const [how, faults] of [
     const messages = (await eventsOf(cluster)).filter(({ reason }) => reason === 'SuccessfulRescale').map(({ message }) => message)
     assert.ok(messages.includes('New size: 4; reason: cpu resource utilization (percentage of request) above target'), messages.join('\n'))
     assert.ok(messages.includes('New size: 1; reason: All metrics below target'), messages.join('\n'))
+  })
+}
+
+for (const how of ['refused', 'lost'] as const) {
+  test(`a write of the autoscaler that is ${how}, whichever it is, changes nothing about where it ends`, async () => {
+    const count = { writes: 0 }
+    const fault: WriteFault = { at: -1, how, only: /horizontalpodautoscalers|\/scale/ }
+    const world: World = { loadMillis: 1000 }
+    // So that a round of load takes minutes and no hours.
+    const quick = { ...defaultSettings.horizontalPodAutoscaler, downscaleStabilizationMs: 30_000, cpuInitializationMs: 30_000 }
+    await using cluster = await start(world, undefined, { settings: { horizontalPodAutoscaler: quick } }, { fault, count })
+    await deploy(cluster, 2)
+    await autoscale(cluster)
+    let most = 1
+    for (let step = 0; step < most; step++) {
+      const before = count.writes
+      fault.at = before + step
+      world.loadMillis = 3000
+      await cluster.advance({ minutes: 2 })
+      assert.equal(await replicasOf(cluster), 6, `write ${step}`)
+      world.loadMillis = 500
+      await cluster.advance({ minutes: 2 })
+      assert.equal(await replicasOf(cluster), 1, `write ${step}`)
+      const { conditions, currentReplicas, desiredReplicas } = await statusOf(cluster)
+      assert.deepEqual([currentReplicas, desiredReplicas, conditions['ScalingActive']], [1, 1, 'True ValidMetricFound'], `write ${step}`)
+      most = count.writes - before
+      assert.ok(most >= 5, `there were ${most} writes`)
+    }
   })
 }
 
@@ -266,3 +307,80 @@ test('two autoscalers of the same pods scale nothing and say so', async () => {
   const conditions = [(await statusOf(cluster, 'one')).conditions, (await statusOf(cluster, 'other')).conditions]
   assert.ok(conditions.some(({ ScalingActive }) => ScalingActive === 'False AmbiguousSelector'))
 })
+
+const jobs: V2MetricSpec = { type: 'External', external: { metric: metric('jobs'), target: { type: 'AverageValue', averageValue: '10' } } }
+const zero = { featureGates: ['HPAScaleToZero=true'] }
+
+test('a target goes to zero when there is nothing to do and comes back when there is, unless somebody else emptied it', async () => {
+  const world: World = { loadMillis: 10, external: 0 }
+  await using cluster = await start(world, undefined, zero)
+  await deploy(cluster, 2)
+  await autoscale(cluster, { minReplicas: 0, metrics: [jobs] })
+  await cluster.advance({ minutes: 10 })
+  assert.equal(await replicasOf(cluster), 0)
+  assert.equal((await statusOf(cluster)).conditions['ScaledToZero'], 'True ScaledToZero')
+  world.external = 25
+  await cluster.advance({ minutes: 1 })
+  assert.equal(await replicasOf(cluster), 3)
+  assert.equal((await statusOf(cluster)).conditions['ScaledToZero'], 'False NotScaledToZero')
+  await cluster.change(Deployment, namespace, 'web', ({ spec }) => void Object.assign(spec ?? {}, { replicas: 0 }))
+  await cluster.advance({ minutes: 10 })
+  assert.equal(await replicasOf(cluster), 0)
+  assert.equal((await statusOf(cluster)).conditions['ScalingActive'], 'False ScalingDisabled')
+})
+
+test('a target at zero whose least number was raised meanwhile gets it', async () => {
+  const world: World = { loadMillis: 10, external: 0 }
+  await using cluster = await start(world, undefined, zero)
+  await deploy(cluster, 2)
+  await autoscale(cluster, { minReplicas: 0, metrics: [jobs] })
+  await cluster.advance({ minutes: 10 })
+  await cluster.change(HorizontalPodAutoscaler, namespace, 'web', ({ spec }) => void Object.assign(spec ?? {}, { minReplicas: 2 }))
+  await cluster.advance({ minutes: 1 })
+  assert.equal(await replicasOf(cluster), 2)
+  assert.ok(
+    (await eventsOf(cluster)).some(({ message }) => message === 'New size: 2; reason: Current number of replicas below Spec.MinReplicas'),
+  )
+})
+
+test('load that swings far up and down keeps the target at what the highest asks for', async () => {
+  const world: World = { loadMillis: 1000 }
+  await using cluster = await start(world)
+  await deploy(cluster, 2)
+  await autoscale(cluster)
+  for (let round = 0; round < 60; round++) {
+    world.loadMillis = round % 4 < 2 ? 3000 : 300
+    await cluster.advance({ seconds: 30 })
+    if (round > 10) assert.equal(await replicasOf(cluster), 6)
+  }
+})
+
+test('pods that tell nothing count as busy before anything is taken away, and as idle before anything is added', async () => {
+  const world: World = { loadMillis: 400, silentPods: 2 }
+  await using cluster = await start(world)
+  await deploy(cluster, 4)
+  await autoscale(cluster)
+  await cluster.advance({ minutes: 20 })
+  assert.equal(await replicasOf(cluster), 4)
+  world.loadMillis = 3200
+  await cluster.advance({ minutes: 2 })
+  assert.equal(await replicasOf(cluster), 4)
+  world.silentPods = 0
+  await cluster.advance({ minutes: 2 })
+  assert.equal(await replicasOf(cluster), 7)
+})
+
+for (const [title, source, expected] of [
+  ['resources', cpu, 6],
+  ['pods', { type: 'Pods', pods: { metric: metric('qps'), target: { type: 'AverageValue', averageValue: '10' } } }, 10],
+] as [string, V2MetricSpec, number][]) {
+  test(`Heapster's measurements of ${title} scale where the flag says so`, async () => {
+    const world: World = { loadMillis: 3000, perPod: 25 }
+    const horizontalPodAutoscaler = { ...defaultSettings.horizontalPodAutoscaler, usesHeapster: true }
+    await using cluster = await start(world, undefined, { settings: { horizontalPodAutoscaler } })
+    await deploy(cluster, 2)
+    await autoscale(cluster, { metrics: [source] })
+    await cluster.advance({ minutes: 5 })
+    assert.equal(await replicasOf(cluster), expected, JSON.stringify(await statusOf(cluster)))
+  })
+}

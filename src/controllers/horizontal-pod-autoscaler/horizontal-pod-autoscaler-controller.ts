@@ -6,46 +6,63 @@ import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { type DiscoveredResource, discover } from '#client/discovery.ts'
+import { type Action, AutoscalerMetrics } from '#controllers/horizontal-pod-autoscaler/autoscaler-metrics.ts'
+import { heapster } from '#controllers/horizontal-pod-autoscaler/heapster.ts'
 import { History, type Limited, limitedByDefault } from '#controllers/horizontal-pod-autoscaler/history.ts'
 import { MetricError, metricProposal, tolerancesOf } from '#controllers/horizontal-pod-autoscaler/metric-proposal.ts'
-import { type ScaleTarget, scaleTarget, setReplicas } from '#controllers/horizontal-pod-autoscaler/scale-target.ts'
+import { metricsApis } from '#controllers/horizontal-pod-autoscaler/metrics-apis.ts'
+import { type ScaleTarget, SpecError, scaleTarget, setReplicas } from '#controllers/horizontal-pod-autoscaler/scale-target.ts'
 import { StatusDraft } from '#controllers/horizontal-pod-autoscaler/status-draft.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import type { Controller } from '#controllers/runtime/environment.ts'
 
 const name = 'horizontal-pod-autoscaler-controller'
 
-/** Makes workloads larger and smaller, so that what is measured of them stays near its target. */
-export const horizontalPodAutoscalerController = defineController({
-  name,
-  alias: 'horizontalpodautoscaling',
-  queueName: 'horizontalpodautoscaler',
-  serviceAccount: 'horizontal-pod-autoscaler',
-  for: HorizontalPodAutoscaler,
-  reads: [Pod],
-  batchMs: 15_000,
+const names = { name, alias: 'horizontalpodautoscaling', serviceAccount: 'horizontal-pod-autoscaler' }
 
-  async reconcile(autoscaler, context) {
-    const { settings, requeueAfter, logger, key } = context
-    const status = new StatusDraft(autoscaler, context.clock)
-    // Measurements change without anybody telling: failures wait for the next round like everything else.
-    requeueAfter(settings.horizontalPodAutoscaler.syncPeriodMs)
-    try {
-      await scale(autoscaler, status, context)
-    } catch (error) {
-      logger.warn('failed to scale target of HorizontalPodAutoscaler, retrying with the next sync', {
-        object: key,
-        error: errorMessage(error),
-      })
-    }
-    await writeStatus(autoscaler, status.status, context)
-  },
-  async reconcileGone(_namespace, _name, { cache, key }) {
-    const { histories, selectors } = memoryOf(cache)
-    histories.delete(key)
-    selectors.delete(key)
-  },
-})
+/** Makes workloads larger and smaller, so that what is measured of them stays near its target. */
+export const horizontalPodAutoscalerController: Controller = {
+  ...names,
+  start: (environment) => autoscaling(new AutoscalerMetrics(environment.metrics.metrics)).start(environment),
+}
+
+type Context = ReconcileContext & { readonly metrics: AutoscalerMetrics }
+
+const autoscaling = (metrics: AutoscalerMetrics): Controller =>
+  defineController({
+    ...names,
+    queueName: 'horizontalpodautoscaler',
+    for: HorizontalPodAutoscaler,
+    reads: [Pod],
+    batchMs: 15_000,
+
+    async reconcile(autoscaler, given) {
+      const context = { ...given, metrics }
+      const { settings, requeueAfter, logger, key, clock } = context
+      const status = new StatusDraft(autoscaler, clock)
+      const startedMs = clock.monotonic()
+      // Measurements change without anybody telling: failures wait for the next round like everything else.
+      requeueAfter(settings.horizontalPodAutoscaler.syncPeriodMs)
+      try {
+        const action = await scale(autoscaler, status, context)
+        metrics.round(action, 'none', clock.monotonic() - startedMs)
+      } catch (error) {
+        metrics.round('none', error instanceof SpecError ? 'spec' : 'internal', clock.monotonic() - startedMs)
+        logger.warn('failed to scale target of HorizontalPodAutoscaler, retrying with the next sync', {
+          object: key,
+          error: errorMessage(error),
+        })
+      }
+      await writeStatus(autoscaler, status.status, context)
+    },
+    async reconcileGone(_namespace, _name, { cache, key }) {
+      const { histories, selectors } = memoryOf(cache)
+      histories.delete(key)
+      selectors.delete(key)
+      metrics.forget(key)
+    },
+  })
 
 /** What a controller remembers: nothing of it is needed to be right, only to be steady. */
 type Memory = {
@@ -73,8 +90,8 @@ async function servedResources({ cache, client, clock }: ReconcileContext): Prom
 
 type Desired = { replicas: number; reason: string; metrics: V2MetricStatus[]; failure?: Error }
 
-async function scale(autoscaler: V2HorizontalPodAutoscaler, status: StatusDraft, context: ReconcileContext): Promise<void> {
-  const { client, clock, events, cache, key } = context
+async function scale(autoscaler: V2HorizontalPodAutoscaler, status: StatusDraft, context: Context): Promise<Action> {
+  const { client, clock, events, cache, key, metrics } = context
   const resources = await servedResources(context)
   const target = await scaleTarget(autoscaler, resources, client).catch((error: unknown) => {
     events.warning(HorizontalPodAutoscaler, autoscaler, 'FailedGetScale', errorMessage(error))
@@ -93,6 +110,7 @@ async function scale(autoscaler: V2HorizontalPodAutoscaler, status: StatusDraft,
     status.count(current)
     throw error
   })
+  let action: Action = 'none'
   if (desired === undefined || desired.replicas === current) {
     status.count(current, current, desired?.metrics)
   } else {
@@ -116,8 +134,31 @@ async function scale(autoscaler: V2HorizontalPodAutoscaler, status: StatusDraft,
       history.changed(current, desired.replicas, clock.now(), desired.replicas > current ? behavior.scaleUp : behavior.scaleDown)
     status.count(current, desired.replicas, desired.metrics)
     status.scaled()
+    tellOfZero(autoscaler, current, desired.replicas, status, context)
+    action = desired.replicas > current ? 'scale_up' : 'scale_down'
   }
+  metrics.desired(key, desired?.replicas ?? current)
   if (desired?.failure !== undefined) throw desired.failure
+  return action
+}
+
+const zeroGate = 'HPAScaleToZero'
+
+const scalesFromZero = ({ spec }: V2HorizontalPodAutoscaler): boolean =>
+  (spec.metrics ?? []).some(({ type }) => type === 'Object' || type === 'External')
+
+/** A target that the autoscaler itself made empty may be filled by it again; one that somebody emptied may not. */
+function tellOfZero(
+  autoscaler: V2HorizontalPodAutoscaler,
+  from: number,
+  to: number,
+  status: StatusDraft,
+  { settings }: ReconcileContext,
+): void {
+  if (!settings.isEnabled(zeroGate)) status.remove('ScaledToZero')
+  else if (from > 0 && to === 0 && autoscaler.spec.minReplicas === 0 && scalesFromZero(autoscaler))
+    status.set('ScaledToZero', 'True', 'ScaledToZero', 'the HPA controller scaled the workload to zero')
+  else status.set('ScaledToZero', 'False', 'NotScaledToZero', 'the HPA controller did not scale the workload to zero')
 }
 
 /** Undefined when it is not for the autoscaler to say: the target was set to nothing by somebody. */
@@ -127,16 +168,22 @@ async function desiredReplicas(
   history: History,
   resources: readonly DiscoveredResource[],
   status: StatusDraft,
-  context: ReconcileContext,
+  context: Context,
 ): Promise<Desired | undefined> {
   const { minReplicas: least = 1, maxReplicas: most, behavior } = autoscaler.spec
   const current = target.scale.spec?.replicas ?? 0
-  if (current === 0 && least !== 0) {
-    status.set('ScalingActive', 'False', 'ScalingDisabled', 'scaling is disabled since the replica count of the target is zero')
-    return undefined
+  const belowLeast = 'Current number of replicas below Spec.MinReplicas'
+  if (current === 0) {
+    const isOwnZero = context.settings.isEnabled(zeroGate) && status.is('ScaledToZero')
+    if (!isOwnZero || (least === 0 && !scalesFromZero(autoscaler))) {
+      status.set('ScalingActive', 'False', 'ScalingDisabled', 'scaling is disabled since the replica count of the target is zero')
+      if (!context.settings.isEnabled(zeroGate)) status.remove('ScaledToZero')
+      return undefined
+    }
+  } else {
+    if (current > most) return { replicas: most, reason: 'Current number of replicas above Spec.MaxReplicas', metrics: [] }
+    if (current < least) return { replicas: least, reason: belowLeast, metrics: [] }
   }
-  if (current > most) return { replicas: most, reason: 'Current number of replicas above Spec.MaxReplicas', metrics: [] }
-  if (current < least) return { replicas: least, reason: 'Current number of replicas below Spec.MinReplicas', metrics: [] }
   const measured = await measuredReplicas(autoscaler, target, resources, status, context)
   const { clock, settings } = context
   const nowMs = clock.now()
@@ -173,6 +220,7 @@ async function desiredReplicas(
       'recent recommendations were higher than current one, applying the highest recent recommendation',
     )
   status.set('ScalingLimited', limited.replicas === stable ? 'False' : 'True', limited.reason, limited.message)
+  if (current === 0 && measured.replicas === 0) return { ...measured, replicas: Math.max(least, limited.replicas), reason: belowLeast }
   const reason = measured.replicas > current ? `${measured.name} above target` : 'All metrics below target'
   return { ...measured, replicas: limited.replicas, reason }
 }
@@ -183,15 +231,15 @@ async function measuredReplicas(
   { scale: target }: ScaleTarget,
   resources: readonly DiscoveredResource[],
   status: StatusDraft,
-  context: ReconcileContext,
+  context: Context,
 ): Promise<{ replicas: number; name: string; metrics: V2MetricStatus[]; failure?: Error }> {
-  const { client, clock, events, settings } = context
-  const { cpuInitializationMs, initialReadinessDelayMs, tolerance } = settings.horizontalPodAutoscaler
+  const { client, clock, events, settings, metrics: recorder } = context
+  const { usesHeapster, cpuInitializationMs, initialReadinessDelayMs, tolerance } = settings.horizontalPodAutoscaler
   const { selector, pods } = selectedPods(autoscaler, target.status?.selector ?? '', status, context)
   const specReplicas = target.spec?.replicas ?? 0
   const asked = {
     autoscaler,
-    client,
+    source: usesHeapster ? heapster({ client, clock }) : metricsApis(client),
     resources,
     specReplicas,
     statusReplicas: target.status?.replicas ?? 0,
@@ -205,12 +253,15 @@ async function measuredReplicas(
   let most = { replicas: 0, name: '' }
   const sources = autoscaler.spec.metrics ?? []
   for (const source of sources) {
+    const startedMs = clock.monotonic()
     try {
       const proposal = await metricProposal(source, asked)
+      recorder.computation(actionOf(proposal.replicas - specReplicas), 'none', source.type, clock.monotonic() - startedMs)
       metrics.push(proposal.status)
       if (most.replicas === 0 || proposal.replicas > most.replicas) most = proposal
     } catch (error) {
       if (!(error instanceof MetricError)) throw error
+      recorder.computation('none', 'internal', source.type, clock.monotonic() - startedMs)
       events.warning(HorizontalPodAutoscaler, autoscaler, error.reason, error.detail)
       failures.push(error)
     }
@@ -229,6 +280,11 @@ async function measuredReplicas(
   return { replicas: most.replicas, name: most.name, metrics, ...defined({ failure }) }
 }
 
+const actionOf = (difference: number): Action => {
+  if (difference === 0) return 'none'
+  return difference > 0 ? 'scale_up' : 'scale_down'
+}
+
 /** Pods that two autoscalers look at would be counted by both. */
 function selectedPods(
   autoscaler: V2HorizontalPodAutoscaler,
@@ -236,10 +292,10 @@ function selectedPods(
   status: StatusDraft,
   { cache, events, key }: ReconcileContext,
 ): { selector: LabelSelector; pods: readonly V1Pod[] } {
-  const refuse = (event: string, reason: string, told: string, message = told): Error => {
-    events.warning(HorizontalPodAutoscaler, autoscaler, event, told)
+  const refuse = (event: string, reason: string, eventMessage: string, message = eventMessage): Error => {
+    events.warning(HorizontalPodAutoscaler, autoscaler, event, eventMessage)
     status.set('ScalingActive', 'False', reason, message)
-    return new Error(told)
+    return new Error(eventMessage)
   }
   if (text === '')
     throw refuse('SelectorRequired', 'InvalidSelector', 'selector is required', "the HPA target's scale is missing a selector")
@@ -247,8 +303,8 @@ function selectedPods(
   try {
     selector = parseLabelSelector(text)
   } catch (error) {
-    const told = `couldn't convert selector into a corresponding internal selector object: ${errorMessage(error)}`
-    throw refuse('InvalidSelector', 'InvalidSelector', told)
+    const message = `couldn't convert selector into a corresponding internal selector object: ${errorMessage(error)}`
+    throw refuse('InvalidSelector', 'InvalidSelector', message)
   }
   const { namespace = '' } = autoscaler.metadata
   const { selectors } = memoryOf(cache)
@@ -257,8 +313,8 @@ function selectedPods(
   for (const [other, theirs] of selectors) {
     if (other === key || !other.startsWith(`${namespace}/`)) continue
     if (!pods.some(({ metadata }) => theirs.matches(metadata.labels))) continue
-    const told = `pods by selector ${text} are controlled by more than one HPA (e.g. [${[key, other].sort().join(' ')}])`
-    throw refuse('AmbiguousSelector', 'AmbiguousSelector', told)
+    const message = `pods by selector ${text} are controlled by more than one HPA (e.g. [${[key, other].sort().join(' ')}])`
+    throw refuse('AmbiguousSelector', 'AmbiguousSelector', message)
   }
   return { selector, pods }
 }

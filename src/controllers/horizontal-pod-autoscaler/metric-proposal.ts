@@ -9,9 +9,8 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { milliQuantityOf, milliValueOf, parseQuantity } from '#api/meta/quantity.ts'
 import { type LabelSelector, labelSelectorFrom } from '#api/meta/selector.ts'
 import { errorMessage } from '#base/error-message.ts'
-import type { Client } from '#client/client.ts'
 import type { DiscoveredResource } from '#client/discovery.ts'
-import { externalMetric, objectMetric, podMetrics, resourceMetrics } from '#controllers/horizontal-pod-autoscaler/metrics-apis.ts'
+import type { MetricsSource } from '#controllers/horizontal-pod-autoscaler/metrics-source.ts'
 import { podRequests } from '#controllers/horizontal-pod-autoscaler/pod-requests.ts'
 import {
   type Readiness,
@@ -27,7 +26,7 @@ export type Proposal = { replicas: number; status: V2MetricStatus; name: string 
 
 export type ProposalContext = {
   autoscaler: V2HorizontalPodAutoscaler
-  client: Client
+  source: MetricsSource
   resources: readonly DiscoveredResource[]
   specReplicas: number
   statusReplicas: number
@@ -54,28 +53,29 @@ export class MetricError extends Error {
 export async function metricProposal(metric: V2MetricSpec, context: ProposalContext): Promise<Proposal> {
   const { resource, containerResource, pods, object, external } = metric
   if (resource !== undefined)
-    return told('FailedGetResourceMetric', `failed to get ${resource.name} resource metric value`, async () => {
+    return orMetricError('FailedGetResourceMetric', `failed to get ${resource.name} resource metric value`, async () => {
       const { current, ...rest } = await resourceProposal(resource.name, '', resource.target, context)
       return { ...rest, status: { type: 'Resource', resource: { name: resource.name, current } } }
     })
   if (containerResource !== undefined) {
     const { name, container, target } = containerResource
-    return told('FailedGetContainerResourceMetric', `failed to get ${container} container metric value`, async () => {
+    return orMetricError('FailedGetContainerResourceMetric', `failed to get ${container} container metric value`, async () => {
       const { current, ...rest } = await resourceProposal(name, container, target, context)
       return { ...rest, status: { type: 'ContainerResource', containerResource: { name, container, current } } }
     })
   }
-  if (pods !== undefined) return told('FailedGetPodsMetric', 'failed to get pods metric value', () => podsProposal(pods, context))
-  if (object !== undefined) return told('FailedGetObjectMetric', 'failed to get object metric value', () => objectProposal(object, context))
+  if (pods !== undefined) return orMetricError('FailedGetPodsMetric', 'failed to get pods metric value', () => podsProposal(pods, context))
+  if (object !== undefined)
+    return orMetricError('FailedGetObjectMetric', 'failed to get object metric value', () => objectProposal(object, context))
   if (external !== undefined)
-    return told('FailedGetExternalMetric', `failed to get ${external.metric.name} external metric value`, () =>
+    return orMetricError('FailedGetExternalMetric', `failed to get ${external.metric.name} external metric value`, () =>
       externalProposal(external, context),
     )
   const message = `unknown metric source type "${metric.type}"`
   throw new MetricError('InvalidMetricSourceType', message, message)
 }
 
-async function told(reason: string, what: string, propose: () => Promise<Proposal>): Promise<Proposal> {
+async function orMetricError(reason: string, what: string, propose: () => Promise<Proposal>): Promise<Proposal> {
   try {
     return await propose()
   } catch (error) {
@@ -84,17 +84,15 @@ async function told(reason: string, what: string, propose: () => Promise<Proposa
 }
 
 async function resourceProposal(resource: string, container: string, target: V2MetricTarget, context: ProposalContext) {
-  const { specReplicas: currentReplicas, pods, tolerances, readiness, client, selector, autoscaler } = context
+  const { specReplicas: currentReplicas, pods, tolerances, readiness, source, selector, autoscaler } = context
   const what = target.averageValue === undefined ? 'utilization' : 'usage'
   if (target.averageValue === undefined && target.averageUtilization === undefined)
     throw new Error('invalid resource metric source: neither an average utilization target nor an average value (usage) target was set')
   try {
     const namespace = autoscaler.metadata.namespace ?? ''
-    const metrics = await resourceMetrics(client, { resource, namespace, selector: selector.toString(), container }).catch(
-      (error: unknown) => {
-        throw new Error(`unable to get metrics for resource ${resource}: ${errorMessage(error)}`)
-      },
-    )
+    const metrics = await source.resource({ resource, namespace, selector: selector.toString(), container }).catch((error: unknown) => {
+      throw new Error(`unable to get metrics for resource ${resource}: ${errorMessage(error)}`)
+    })
     const asked = { currentReplicas, pods, metrics, resource, tolerances, readiness }
     const shown = (average: number) => milliQuantityOf(average, resource === 'memory' ? 'BinarySI' : 'DecimalSI').toString()
     if (target.averageValue !== undefined) {
@@ -116,10 +114,10 @@ const selectorOf = ({ selector }: V2MetricIdentifier): string => (selector === u
 const shownOf = (milli: number): string => milliQuantityOf(milli).toString()
 
 async function podsProposal({ metric, target }: NonNullable<V2MetricSpec['pods']>, context: ProposalContext): Promise<Proposal> {
-  const { specReplicas: currentReplicas, pods, tolerances, readiness, client, selector, autoscaler } = context
+  const { specReplicas: currentReplicas, pods, tolerances, readiness, source, selector, autoscaler } = context
   const namespace = autoscaler.metadata.namespace ?? ''
   const asked = { metric: metric.name, namespace, selector: selector.toString(), metricSelector: selectorOf(metric) }
-  const metrics = await podMetrics(client, asked).catch((error: unknown) => {
+  const metrics = await source.pods(asked).catch((error: unknown) => {
     throw new Error(`unable to get metric ${metric.name}: ${errorMessage(error)}`)
   })
   const wanted = milliValueOf(target.averageValue)
@@ -128,12 +126,12 @@ async function podsProposal({ metric, target }: NonNullable<V2MetricSpec['pods']
   return { replicas, status, name: `pods metric ${metric.name}` }
 }
 
-async function objectProposal(source: NonNullable<V2MetricSpec['object']>, context: ProposalContext): Promise<Proposal> {
-  const { metric, target, describedObject: object } = source
-  const { specReplicas: currentReplicas, statusReplicas, pods, tolerances, client, autoscaler, resources } = context
+async function objectProposal(metricSource: NonNullable<V2MetricSpec['object']>, context: ProposalContext): Promise<Proposal> {
+  const { metric, target, describedObject: object } = metricSource
+  const { specReplicas: currentReplicas, statusReplicas, pods, tolerances, source, autoscaler, resources } = context
   const namespace = autoscaler.metadata.namespace ?? ''
   const asked = { metric: metric.name, namespace, object, metricSelector: selectorOf(metric) }
-  const usage = await objectMetric(client, asked, resources).catch((error: unknown) => {
+  const usage = await source.object(asked, resources).catch((error: unknown) => {
     throw new Error(`unable to get metric ${metric.name} on ${object.kind} ${namespace}/${object.name}: ${errorMessage(error)}`)
   })
   const status = (current: object) => ({ type: 'Object', object: { describedObject: object, metric, current } })
@@ -149,12 +147,12 @@ async function objectProposal(source: NonNullable<V2MetricSpec['object']>, conte
 }
 
 async function externalProposal({ metric, target }: NonNullable<V2MetricSpec['external']>, context: ProposalContext): Promise<Proposal> {
-  const { specReplicas: currentReplicas, statusReplicas, pods, tolerances, client, autoscaler } = context
+  const { specReplicas: currentReplicas, statusReplicas, pods, tolerances, source, autoscaler } = context
   const namespace = autoscaler.metadata.namespace ?? ''
   if (target.averageValue === undefined && target.value === undefined)
     throw new Error('invalid external metric source: neither a value target nor an average value target was set')
   const metricSelector = selectorOf(metric)
-  const usage = await externalMetric(client, { metric: metric.name, namespace, metricSelector }).catch((error: unknown) => {
+  const usage = await source.external({ metric: metric.name, namespace, metricSelector }).catch((error: unknown) => {
     throw new Error(`unable to get external metric ${namespace}/${metric.name}/${metricSelector}: ${errorMessage(error)}`)
   })
   const status = (current: object) => ({ type: 'External', external: { metric, current } })

@@ -4,44 +4,39 @@ import type { V2CrossVersionObjectReference } from '#api/autoscaling/v2/types.ge
 import { parseApiVersion } from '#api/meta/gvk.ts'
 import { milliValueOf } from '#api/meta/quantity.ts'
 import { parseTime } from '#api/meta/time.ts'
-import { parseDurationMs } from '#base/duration.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Client } from '#client/client.ts'
 import type { DiscoveredResource } from '#client/discovery.ts'
+import type { MetricsSource } from '#controllers/horizontal-pod-autoscaler/metrics-source.ts'
+import { podUsage, type ResourceMetrics } from '#controllers/horizontal-pod-autoscaler/pod-usage.ts'
 import type { PodMetric } from '#controllers/horizontal-pod-autoscaler/replica-calculator.ts'
 
-type ResourceMetrics = {
-  metadata: { name?: string }
-  timestamp: string
-  window: string
-  containers?: { name: string; usage?: Record<string, string> }[]
-}
 type MetricValue = { describedObject?: { name?: string }; timestamp: string; windowSeconds?: number; value: string }
 
 /** Where an adapter does not say over how long it measured. */
 const usualWindowMs = 60_000
 
+/** The APIs that clusters have today. */
+export const metricsApis = (client: Client): MetricsSource => ({
+  resource: (asked) => resourceMetrics(client, asked),
+  pods: (asked) => podMetrics(client, asked),
+  object: (asked, resources) => objectMetric(client, asked, resources),
+  external: (asked) => externalMetric(client, asked),
+})
+
 /** What each pod uses of a resource: all its containers, or one. Pods of which not all is known are left out. */
-export async function resourceMetrics(
+async function resourceMetrics(
   client: Client,
   { resource, namespace, selector, container }: { resource: string; namespace: string; selector: string; container: string },
 ): Promise<Map<string, PodMetric>> {
   const items = await listed<ResourceMetrics>(client, 'resource', `/apis/metrics.k8s.io/v1beta1/namespaces/${namespace}/pods`, {
     labelSelector: selector,
   })
-  const metrics = new Map<string, PodMetric>()
-  for (const { metadata, timestamp, window, containers = [] } of items) {
-    const counted = container === '' ? containers : containers.filter(({ name }) => name === container)
-    const usages = counted.map(({ usage }) => usage?.[resource])
-    if (usages.length === 0 || usages.includes(undefined)) continue
-    const value = usages.reduce((sum, usage) => sum + milliValueOf(usage), 0)
-    metrics.set(metadata.name ?? '', { value, timestampMs: parseTime(timestamp), windowMs: parseDurationMs(window) })
-  }
-  return metrics
+  return podUsage(items, resource, container)
 }
 
 /** A measurement of each pod. */
-export async function podMetrics(
+async function podMetrics(
   client: Client,
   { metric, namespace, selector, metricSelector }: { metric: string; namespace: string; selector: string; metricSelector: string },
 ): Promise<Map<string, PodMetric>> {
@@ -60,7 +55,7 @@ export async function podMetrics(
 }
 
 /** A measurement of one object, in thousandths. */
-export async function objectMetric(
+async function objectMetric(
   client: Client,
   asked: { metric: string; namespace: string; object: V2CrossVersionObjectReference; metricSelector: string },
   resources: readonly DiscoveredResource[],
@@ -79,7 +74,7 @@ export async function objectMetric(
 }
 
 /** The sum of a measurement of something outside of the cluster, in thousandths. */
-export async function externalMetric(
+async function externalMetric(
   client: Client,
   { metric, namespace, metricSelector }: { metric: string; namespace: string; metricSelector: string },
 ): Promise<number> {

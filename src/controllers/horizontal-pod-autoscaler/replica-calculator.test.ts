@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { defined } from '#base/defined.ts'
 import { History, limitedByDefault } from '#controllers/horizontal-pod-autoscaler/history.ts'
 import { podRequests } from '#controllers/horizontal-pod-autoscaler/pod-requests.ts'
 import {
@@ -23,7 +24,7 @@ function aPod(name: string, sort: Sort): V1Pod {
   const changedMs = sort === 'never ready' ? startedMs + 5000 : sort === 'was ready' ? startedMs + 60_000 : startedMs
   const isReady = sort === 'ready' || sort === 'deleting'
   return {
-    metadata: { namespace: 'x', name, ...(sort === 'deleting' ? { deletionTimestamp: formatTime(nowMs) } : {}) },
+    metadata: { namespace: 'x', name, ...defined({ deletionTimestamp: sort === 'deleting' ? formatTime(nowMs) : undefined }) },
     spec: { containers: [{ name: 'main', image: 'a', resources: { requests: { cpu: '1' } } }] },
     status: {
       phase: sort === 'pending' ? 'Pending' : sort === 'failed' ? 'Failed' : 'Running',
@@ -193,3 +194,23 @@ test('the highest recommendation of the window counts on the way down, the lowes
   assert.equal(both.stabilized(5, 20, 120_000, windows), 20)
   assert.equal(both.stabilized(5, 20, 360_000, windows), 5)
 })
+
+// The examples of "Horizontal Pod Autoscaling" in the Kubernetes documentation.
+for (const [title, currentReplicas, usageMillis, replicas] of [
+  ['twice the target doubles', 1, 200, 2],
+  ['half the target halves', 4, 50, 2],
+  ['a ratio of 1.1 is left alone', 10, 110, 10],
+  ['a ratio of 0.9 is left alone', 10, 90, 10],
+  ['a ratio of 1.11 is not', 10, 111, 12],
+  ['a ratio of 0.89 is not', 10, 89, 9],
+] as const) {
+  test(`with a target of 100m, ${title}`, () => {
+    const names = Array.from({ length: currentReplicas }, (_, index) => `p${index}`)
+    const running = names.map((name) => ({ metadata: { name }, spec: { containers: [] }, status: { phase: 'Running' } }))
+    const metrics = new Map(names.map((name) => [name, { value: usageMillis, timestampMs: 0, windowMs: 60_000 }]))
+    const readiness = { nowMs: 0, cpuInitializationMs: 0, initialReadinessDelayMs: 0 }
+    const tolerances = { up: 0.1, down: 0.1 }
+    const asked = { currentReplicas, pods: running, metrics, resource: 'memory', tolerances, readiness, target: 100 }
+    assert.deepEqual(replicasForAverage(asked), { replicas, average: usageMillis })
+  })
+}

@@ -16,6 +16,9 @@ export type Scale = {
 /** What an autoscaler makes larger and smaller. */
 export type ScaleTarget = { readonly kind: Kind; readonly scale: Scale }
 
+/** The autoscaler itself is wrong. */
+export class SpecError extends Error {}
+
 export async function scaleTarget(
   { metadata, spec }: V2HorizontalPodAutoscaler,
   resources: readonly DiscoveredResource[],
@@ -23,7 +26,7 @@ export async function scaleTarget(
 ): Promise<ScaleTarget> {
   const { apiVersion = '', kind, name } = spec.scaleTargetRef
   const parsed = parseApiVersion(apiVersion === '' ? 'v1' : apiVersion)
-  if (parsed === undefined) throw new Error(`unexpected GroupVersion string: ${apiVersion}`)
+  if (parsed === undefined) throw new SpecError(`unexpected GroupVersion string: ${apiVersion}`)
   const candidates = resources.filter(
     (each) => each.kind === kind && each.group === parsed.group && each.subresourceNames.includes('scale'),
   )

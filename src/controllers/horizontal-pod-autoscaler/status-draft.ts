@@ -27,6 +27,16 @@ export class StatusDraft {
     this.#status = { ...this.#status, conditions: withCondition(conditions, condition) }
   }
 
+  is(type: string): boolean {
+    return findCondition(this.#status.conditions ?? [], type)?.status === 'True'
+  }
+
+  remove(type: string): void {
+    const { conditions } = this.#status
+    if (conditions === undefined || findCondition(conditions, type) === undefined) return
+    this.#status = { ...this.#status, conditions: conditions.filter((each) => each.type !== type) }
+  }
+
   /** What is, and what shall be; that stays as it was where it could not be told. */
   count(currentReplicas: number, desiredReplicas = this.#status.desiredReplicas, metrics: readonly V2MetricStatus[] = []): void {
     this.#status = { ...this.#status, currentReplicas, desiredReplicas, currentMetrics: metrics.length === 0 ? null : [...metrics] }

@@ -33,7 +33,7 @@ export type JobState = {
   /** By index, the failed pod that is kept until there is another, since it knows how often the index has failed. */
   awaitingReplacement: ReadonlyMap<number, V1Pod>
   /** How the job ends, if it does: SuccessCriteriaMet or FailureTarget. */
-  verdict: V1JobCondition | undefined
+  finishedCondition: V1JobCondition | undefined
 }
 
 export function jobStateOf(job: V1Job, pods: readonly V1Pod[], nowMs: number): JobState {
@@ -67,10 +67,10 @@ export function jobStateOf(job: V1Job, pods: readonly V1Pod[], nowMs: number): J
     succeededIndexes,
     failedIndexes,
     awaitingReplacement: new Map(),
-    verdict: undefined,
+    finishedCondition: undefined,
   }
   if (failedIndexes !== undefined) look.awaitingReplacement = awaitingReplacement(look)
-  look.verdict = verdictOn(look, nowMs)
+  look.finishedCondition = finishedConditionOf(look, nowMs)
   return look
 }
 
@@ -104,7 +104,7 @@ function awaitingReplacement({ job, pods, active, succeededIndexes, failedIndexe
 }
 
 /** What was decided before stands; then failures, then success. */
-function verdictOn({ job, pods, failed, succeededIndexes, failedIndexes }: JobState, nowMs: number): V1JobCondition | undefined {
+function finishedConditionOf({ job, pods, failed, succeededIndexes, failedIndexes }: JobState, nowMs: number): V1JobCondition | undefined {
   const { spec } = job
   if (spec === undefined) return undefined
   const decided = conditionOf(job, 'SuccessCriteriaMet') ?? conditionOf(job, 'FailureTarget')

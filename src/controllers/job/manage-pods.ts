@@ -4,9 +4,10 @@ import { Job } from '#api/batch/v1/kinds.gen.ts'
 import type { V1Job } from '#api/batch/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { append, smallest } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
+import { countCreatedPods, type JobAction } from '#controllers/job/job-metrics.ts'
 import {
   backoffLeftForIndexMs,
   backoffLeftMs,
@@ -32,9 +33,9 @@ import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 const mostAtOnce = 500
 
-export type Managed = { created: number; deleted: readonly V1Pod[]; error?: unknown }
+export type Managed = { created: number; deleted: readonly V1Pod[]; action: JobAction; error?: unknown }
 
-const nothing: Managed = { created: 0, deleted: [] }
+const nothing: Managed = { created: 0, deleted: [], action: 'tracking' }
 
 export async function managePods(look: JobState, context: ReconcileContext): Promise<Managed> {
   const { job, active, succeeded } = look
@@ -87,14 +88,12 @@ async function end({ job }: JobState, pods: readonly V1Pod[], context: Reconcile
   )
   const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
   const deleted = pods.filter((_, index) => outcomes[index]?.status === 'fulfilled')
-  return { created: 0, deleted, ...defined({ error: failed?.reason }) }
+  return { created: 0, deleted, action: 'pods_deleted', ...defined({ error: failed?.reason }) }
 }
 
 export async function removeTracking({ metadata }: V1Pod, { client }: ReconcileContext): Promise<void> {
   const patch = { metadata: { uid: metadata.uid, '$deleteFromPrimitiveList/finalizers': [trackingFinalizer] } }
-  await client.patch(Pod, metadata, patch).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  await client.patch(Pod, metadata, patch).catch(ignoreNotFound)
 }
 
 async function make(look: JobState, missing: number, context: ReconcileContext): Promise<Managed> {
@@ -103,7 +102,7 @@ async function make(look: JobState, missing: number, context: ReconcileContext):
   const leftMs = hasLimitPerIndex(job) ? 0 : backoffLeftMs(job, pods, nowMs)
   if (leftMs > 0) {
     context.requeueAfter(leftMs)
-    return nothing
+    return { ...nothing, action: 'pods_created' }
   }
   let indexes: number[] | undefined
   if (isIndexed(job)) {
@@ -114,15 +113,20 @@ async function make(look: JobState, missing: number, context: ReconcileContext):
   }
   const owner = { kind: Job, object: job }
   let created = 0
+  let failed = 0
   const { error } = await inSlowStartBatches(indexes?.length ?? missing, async (position) => {
     try {
       await createPod(context, owner, podOf(look, indexes?.[position]))
       created++
     } catch (thrown) {
-      if (!isNamespaceTerminating(thrown)) throw thrown
+      if (isNamespaceTerminating(thrown)) return
+      failed++
+      throw thrown
     }
   })
-  return { created, deleted: [], ...defined({ error }) }
+  const replaced = { failed: look.failed, terminating: pods.filter(isTerminating).length }
+  countCreatedPods(job, { succeeded: created, failed, replaced }, context)
+  return { created, deleted: [], action: 'pods_created', ...defined({ error }) }
 }
 
 /** The first indexes that neither run, nor are done, nor are given up. */
@@ -162,5 +166,8 @@ function failureCounts(job: V1Job, replaced: V1Pod | undefined): Record<string, 
   const counts = replaced !== undefined && countsAsFailure(replaced, job)
   const failures = replaced === undefined ? 0 : countOf(replaced, failureCountAnnotation) + Number(counts)
   const ignored = replaced === undefined ? 0 : countOf(replaced, ignoredFailureCountAnnotation) + Number(!counts)
-  return { [failureCountAnnotation]: String(failures), ...(ignored > 0 ? { [ignoredFailureCountAnnotation]: String(ignored) } : {}) }
+  return {
+    [failureCountAnnotation]: String(failures),
+    ...defined({ [ignoredFailureCountAnnotation]: ignored > 0 ? String(ignored) : undefined }),
+  }
 }

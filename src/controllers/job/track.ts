@@ -11,6 +11,8 @@ import { deepCopy } from '#api/meta/deep-copy.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { conditionOf, newCondition, withCondition } from '#controllers/job/conditions.ts'
+import { matchedRule } from '#controllers/job/failure-policy.ts'
+import { countFinishedJob, countFinishedPods, countHandledFailures } from '#controllers/job/job-metrics.ts'
 import { completionIndex, countsAsFailure, hasLimitPerIndex, isFailed, isIndexed, isTracked } from '#controllers/job/job-pods.ts'
 import type { JobState } from '#controllers/job/job-state.ts'
 import { removeTracking } from '#controllers/job/manage-pods.ts'
@@ -22,21 +24,24 @@ const sameStatus = equalityOf(Job).at('status')
 /** Keeps the list in the status small, and one job from keeping others waiting. */
 const mostUncounted = 500
 
-/** `status` is the job's next status but for what is counted here; `verdict` tells how the job ends, if it does now. */
+/** `status` is the job's next status but for what is counted here; `finishedCondition` tells how the job ends, if it does now. */
 export async function track(
   look: JobState,
   status: V1JobStatus,
-  verdict: V1JobCondition | undefined,
+  finishedCondition: V1JobCondition | undefined,
   context: ReconcileContext,
 ): Promise<void> {
   const { client, events, clock } = context
   let job: V1Job = { ...look.job, status }
   const tracked = new Set(look.pods.filter(isTracked).map(({ metadata }) => metadata.uid ?? ''))
   countWithoutFinalizer(status, tracked)
-  const { released, isFull } = noteFinished(look, status, verdict)
-  if (verdict !== undefined && conditionOf({ ...look.job, status }, verdict.type) === undefined)
-    status.conditions = [...(status.conditions ?? []), verdict]
-  if (!sameStatus(status, look.job.status)) job = await client.updateStatus(Job, job)
+  const { released, isFull, actions } = noteFinished(look, status, finishedCondition)
+  if (finishedCondition !== undefined && conditionOf({ ...look.job, status }, finishedCondition.type) === undefined)
+    status.conditions = [...(status.conditions ?? []), finishedCondition]
+  if (!sameStatus(status, look.job.status)) {
+    job = await client.updateStatus(Job, job)
+    countFinishedPods(look.job.status ?? {}, job, context)
+  }
 
   const next = deepCopy(job.status ?? {})
   const outcomes = await Promise.allSettled(released.map((pod) => removeTracking(pod, context)))
@@ -45,16 +50,26 @@ export async function track(
   const failed = outcomes.find((outcome) => outcome.status === 'rejected') as PromiseRejectedResult | undefined
   const { succeeded: openSucceeded = [], failed: openFailed = [] } = next.uncountedTerminatedPods ?? {}
   const isOver =
-    verdict !== undefined && !isFull && failed === undefined && openSucceeded.length + openFailed.length === 0 && !next.terminating
+    finishedCondition !== undefined &&
+    !isFull &&
+    failed === undefined &&
+    openSucceeded.length + openFailed.length === 0 &&
+    !next.terminating
   let final: V1JobCondition | undefined
   if (isOver) {
-    const type = verdict.type === 'FailureTarget' ? 'Failed' : 'Complete'
-    final = newCondition(type, 'True', verdict.reason ?? '', verdict.message ?? '', clock.now())
+    const type = finishedCondition.type === 'FailureTarget' ? 'Failed' : 'Complete'
+    final = newCondition(type, 'True', finishedCondition.reason ?? '', finishedCondition.message ?? '', clock.now())
     next.conditions = withCondition(next.conditions ?? [], final).conditions
     if (type === 'Complete' && final.lastTransitionTime) next.completionTime = final.lastTransitionTime
   }
-  if (!sameStatus(next, job.status)) job = await client.updateStatus(Job, { ...job, status: next })
+  if (failed === undefined) countHandledFailures(actions, context)
+  if (!sameStatus(next, job.status)) {
+    const before = job.status ?? {}
+    job = await client.updateStatus(Job, { ...job, status: next })
+    countFinishedPods(before, job, context)
+  }
   if (final !== undefined) {
+    countFinishedJob(job, final, context)
     if (final.type === 'Complete') {
       const { completions } = job.spec ?? {}
       if (completions !== undefined && (job.status?.succeeded ?? 0) > completions)
@@ -77,17 +92,22 @@ function countWithoutFinalizer(status: V1JobStatus, tracked: ReadonlySet<string>
 }
 
 /** Writes newly finished pods into the lists and tells which finalizers may go. */
-function noteFinished(look: JobState, status: V1JobStatus, verdict: V1JobCondition | undefined): { released: V1Pod[]; isFull: boolean } {
+function noteFinished(
+  look: JobState,
+  status: V1JobStatus,
+  finishedCondition: V1JobCondition | undefined,
+): { released: V1Pod[]; isFull: boolean; actions: string[] } {
   const { job, pods, countedIndexes, failedIndexes } = look
   const succeeded = [...(status.uncountedTerminatedPods?.succeeded ?? [])]
   const failed = [...(status.uncountedTerminatedPods?.failed ?? [])]
   const indexes: number[] = []
   const released: V1Pod[] = []
+  const actions: string[] = []
   let isFull = false
   const byIndex = [...pods].sort((left, right) => (completionIndex(left, job) ?? -1) - (completionIndex(right, job) ?? -1))
   for (const pod of byIndex) {
     const uid = pod.metadata.uid ?? ''
-    if (!isTracked(pod) || !mayRelease(look, pod, verdict)) continue
+    if (!isTracked(pod) || !mayRelease(look, pod, finishedCondition)) continue
     released.push(pod)
     const index = completionIndex(pod, job)
     const isSuccess = pod.status?.phase === 'Succeeded' && !failed.includes(uid)
@@ -97,14 +117,18 @@ function noteFinished(look: JobState, status: V1JobStatus, verdict: V1JobConditi
       } else if (index !== undefined && !countedIndexes.has(index)) {
         indexes.push(index)
       }
-    } else if (isFailed(pod, job) || verdict?.type === 'FailureTarget') {
+    } else if (isFailed(pod, job) || finishedCondition?.type === 'FailureTarget') {
       const belongs = !isIndexed(job) || index !== undefined
-      if (belongs && !failed.includes(uid) && countsAsFailure(pod, job)) failed.push(uid)
+      if (belongs && !failed.includes(uid)) {
+        const rule = matchedRule(job.spec?.podFailurePolicy, pod)
+        if (rule !== undefined) actions.push(rule.action)
+        if (countsAsFailure(pod, job)) failed.push(uid)
+      }
     }
     isFull = indexes.length + succeeded.length + failed.length >= mostUncounted
     if (isFull) break
   }
-  status.uncountedTerminatedPods = { ...omitEmpty({ succeeded, failed }) }
+  status.uncountedTerminatedPods = omitEmpty({ succeeded, failed })
   if (isIndexed(job)) {
     const done = countedIndexes.with(indexes)
     status.succeeded = done.size
@@ -112,11 +136,11 @@ function noteFinished(look: JobState, status: V1JobStatus, verdict: V1JobConditi
     else delete status.completedIndexes
     if (failedIndexes !== undefined) status.failedIndexes = failedIndexes.toString()
   }
-  return { released, isFull }
+  return { released, isFull, actions }
 }
 
-function mayRelease({ job, awaitingReplacement }: JobState, pod: V1Pod, verdict: V1JobCondition | undefined): boolean {
-  if (isDeleting(job) || verdict !== undefined || pod.status?.phase === 'Succeeded') return true
+function mayRelease({ job, awaitingReplacement }: JobState, pod: V1Pod, finishedCondition: V1JobCondition | undefined): boolean {
+  if (isDeleting(job) || finishedCondition !== undefined || pod.status?.phase === 'Succeeded') return true
   if (!isFailed(pod, job)) return false
   const index = hasLimitPerIndex(job) ? completionIndex(pod, job) : undefined
   return index === undefined || awaitingReplacement.get(index)?.metadata.uid !== pod.metadata.uid

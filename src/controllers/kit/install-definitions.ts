@@ -23,7 +23,10 @@ export async function installDefinitions(
   await Promise.all(
     resources.map(async ({ definition, convert }) => {
       const { metadata, spec } = definition
-      const wanted = { metadata, spec: { ...spec, ...(conversion && convert !== undefined ? { conversion } : {}) } }
+      const wanted = {
+        metadata,
+        spec: { ...spec, ...defined({ conversion: conversion && convert !== undefined ? conversion : undefined }) },
+      }
       await client.apply(CustomResourceDefinition, wanted, { fieldManager: 'typernetes-operator', force: true })
       const isServed = (crd: V1CustomResourceDefinition | undefined) => {
         const refusal = findCondition(crd?.status?.conditions, 'NamesAccepted')

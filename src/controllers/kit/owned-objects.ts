@@ -2,7 +2,7 @@
 
 import type { Kind } from '#api/kind.ts'
 import { controllerReference, isControlledBy } from '#api/meta/owner-references.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
 import type { Applied } from '#client/client.ts'
@@ -41,9 +41,7 @@ export function ownedObjects<T extends KubernetesObject>({
   const { fieldManager = ownerKind.kind.toLowerCase() } = options
   const remove = async (kind: Kind, { metadata }: KubernetesObject) => {
     const { namespace, name, uid } = metadata ?? {}
-    await client.delete(kind, { namespace, name }, uid === undefined ? {} : { uid }).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await client.delete(kind, { namespace, name }, uid === undefined ? {} : { uid }).catch(ignoreNotFound)
   }
   return {
     async apply(kind, object) {

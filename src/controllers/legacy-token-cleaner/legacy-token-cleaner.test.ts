@@ -18,6 +18,8 @@ type Case = {
   trackedSince?: string
   isMounted?: boolean
   isUnlisted?: boolean
+  /** Which of the writes goes wrong: it never arrives, or is done and nobody hears of it. */
+  fault?: { at: number; how: 'refused' | 'lost' }
   /** What becomes of the token: the label it has, or that it is gone, after so many days. */
   after: [days: number, fate: string][]
 }
@@ -52,10 +54,23 @@ const cases: Case[] = [
       [53, 'off since 2026-02-20'],
     ],
   },
+  ...([0, 1] as const).flatMap((at) =>
+    (['refused', 'lost'] as const).map((how): Case => {
+      const [offDay, goneDay] = [how === 'refused' && at === 0 ? '02' : '01', how === 'refused' ? 65 : 64]
+      return {
+        name: `write ${at} is ${how}: what is left to do is done a day later`,
+        fault: { at, how },
+        after: [
+          [33, `off since 2026-02-${offDay}`],
+          [goneDay, 'gone'],
+        ],
+      }
+    }),
+  ),
   { name: 'where the server does not watch, everything is kept', trackedSince: '', after: [[90, 'kept']] },
 ]
 
-for (const { name, labels = {}, trackedSince = '2025-12-31', isMounted, isUnlisted, after } of cases) {
+for (const { name, labels = {}, trackedSince = '2025-12-31', isMounted, isUnlisted, fault, after } of cases) {
   test(name, async () => {
     const clock = new VirtualClock()
     const account = { metadata: { namespace: 'default', name: 'robot', uid: 'u1' }, secrets: isUnlisted ? [] : [{ name: 'robot-token' }] }
@@ -68,6 +83,12 @@ for (const { name, labels = {}, trackedSince = '2025-12-31', isMounted, isUnlist
       type: 'kubernetes.io/service-account-token',
     }
     const listed = (kind: { plural: string }) => (kind.plural === 'secrets' ? (secret === undefined ? [] : [secret]) : [pod])
+    let writes = 0
+    const write = (done: () => void) => {
+      const how = writes++ === fault?.at ? fault.how : undefined
+      if (how !== 'refused') done()
+      if (how !== undefined) throw new Error('the connection broke')
+    }
     const context = {
       clock,
       logger: silentLogger,
@@ -79,11 +100,15 @@ for (const { name, labels = {}, trackedSince = '2025-12-31', isMounted, isUnlist
           return { data: { since: trackedSince } }
         },
         async patch(_kind: unknown, _place: unknown, patch: { metadata: { labels: object } }) {
-          if (secret !== undefined)
-            secret = { ...secret, metadata: { ...secret.metadata, labels: { ...labels, ...patch.metadata.labels } } }
+          write(() => {
+            if (secret !== undefined)
+              secret = { ...secret, metadata: { ...secret.metadata, labels: { ...labels, ...patch.metadata.labels } } }
+          })
         },
         async delete() {
-          secret = undefined
+          write(() => {
+            secret = undefined
+          })
         },
       },
     } as unknown as Parameters<typeof cleanUpTokens>[0]

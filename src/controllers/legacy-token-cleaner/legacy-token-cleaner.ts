@@ -1,6 +1,6 @@
 import { ConfigMap, Pod, Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
-import { isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Client } from '#client/client.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineLoop, type LoopContext } from '#controllers/runtime/define-loop.ts'
@@ -52,10 +52,7 @@ export async function cleanUpTokens({ cache, client, clock, logger, settings }: 
 
 /** Since when the server writes down which tokens are used; undefined when it does not. The day itself may be incomplete. */
 async function trackedSinceMs(client: Writes): Promise<number | undefined> {
-  const map = await client.get(ConfigMap, 'kube-system', trackingConfigMap).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  const map = await client.get(ConfigMap, 'kube-system', trackingConfigMap).catch(ignoreNotFound)
   const since = map?.data?.['since']
   return since !== undefined && isDay(since) ? Date.parse(`${since}T00:00:00Z`) + dayMs : undefined
 }

@@ -1,6 +1,6 @@
 import { Namespace } from '#api/core/v1/kinds.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { discover } from '#client/discovery.ts'
 import { conditionsOf } from '#controllers/namespace/conditions.ts'
 import { emptyNamespace } from '#controllers/namespace/empty-namespace.ts'
@@ -21,10 +21,7 @@ export const namespaceController = defineController({
   ignores: (namespace) => !isDeleting(namespace) || !(namespace.spec?.finalizers ?? []).includes(ourFinalizer),
 
   async reconcile({ metadata }, { client, clock, requeueAfter }) {
-    const found = await client.get(Namespace, '', metadata.name ?? '').catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    const found = await client.get(Namespace, '', metadata.name ?? '').catch(ignoreNotFound)
     if (found === undefined || found.metadata.uid !== metadata.uid || !isDeleting(found)) return
     if (!(found.spec?.finalizers ?? []).includes(ourFinalizer)) return
     let namespace = found

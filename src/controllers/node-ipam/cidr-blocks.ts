@@ -1,6 +1,9 @@
 /** Blocks of equal size out of a range of addresses. */
 import { ipText, parseCidr } from '#api/meta/ip.ts'
 
+/** Hears what becomes of the blocks. `tries` is how many were taken before the one that was handed out; absent for those that were there. */
+export type BlockListener = { took(tries?: number): void; released(): void; changed(used: number, most: number): void }
+
 export class CidrBlocks {
   readonly #base: bigint
   readonly #bits: number
@@ -8,9 +11,11 @@ export class CidrBlocks {
   readonly #count: bigint
   readonly #used = new Set<bigint>()
   #next = 0n
+  readonly #listener: BlockListener | undefined
 
   /** Throws when the range is none, or smaller than one block. */
-  constructor(range: string, mask: number) {
+  constructor(range: string, mask: number, listener?: BlockListener) {
+    this.#listener = listener
     const cidr = parseCidr(range)
     if (cidr === undefined) throw new Error(`${range} is not a valid range of addresses`)
     this.#bits = range.includes(':') ? 128 : 32
@@ -35,12 +40,19 @@ export class CidrBlocks {
     const size = BigInt(this.#bits - this.#mask)
     const start = (first - this.#base) >> size
     const end = (last - this.#base) >> size
-    for (let index = start < 0n ? 0n : start; index <= end && index < this.#count; index++) this.#used.add(index)
+    for (let index = start < 0n ? 0n : start; index <= end && index < this.#count; index++) {
+      if (this.#used.has(index)) continue
+      this.#used.add(index)
+      this.#listener?.took()
+    }
+    this.#tell()
   }
 
   release(range: string): void {
     if (range.includes(':') !== this.isIpv6) return
-    this.#used.delete((addressValue(range.slice(0, range.indexOf('/')), this.#bits) - this.#base) >> BigInt(this.#bits - this.#mask))
+    const index = (addressValue(range.slice(0, range.indexOf('/')), this.#bits) - this.#base) >> BigInt(this.#bits - this.#mask)
+    if (this.#used.delete(index)) this.#listener?.released()
+    this.#tell()
   }
 
   /** Undefined when all are taken. Blocks that came back are used last. */
@@ -50,9 +62,15 @@ export class CidrBlocks {
       this.#next = (this.#next + 1n) % this.#count
       if (this.#used.has(index)) continue
       this.#used.add(index)
+      this.#listener?.took(Number(tries))
+      this.#tell()
       return `${textOf(this.#base + (index << BigInt(this.#bits - this.#mask)), this.#bits)}/${this.#mask}`
     }
     return undefined
+  }
+
+  #tell(): void {
+    this.#listener?.changed(this.#used.size, Number(this.#count))
   }
 }
 

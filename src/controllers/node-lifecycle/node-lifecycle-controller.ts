@@ -2,10 +2,11 @@
 import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
-import { isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
 import { NodeHealth } from '#controllers/node-lifecycle/node-health.ts'
+import { nodeMetrics, tellZones } from '#controllers/node-lifecycle/node-metrics.ts'
 import {
   hasTaints,
   presentNoExecuteKeys,
@@ -92,7 +93,13 @@ const monitor = defineLoop({
       const nodes: V1Node[] = []
       noteComings(known, context)
       health.forget(known)
-      for (const node of cache.list(Node)) nodes.push(await validated(node, health, nowMs, context))
+      const { nodeSeconds, allSeconds } = nodeMetrics(context)
+      const startMs = clock.monotonic()
+      for (const node of cache.list(Node)) {
+        const nodeStartMs = clock.monotonic()
+        nodes.push(await validated(node, health, nowMs, context))
+        nodeSeconds.observe((clock.monotonic() - nodeStartMs) / 1000)
+      }
       for (const node of nodes) {
         const isReady = readyStatus(node) === 'True'
         const nodeName = node.metadata.name ?? ''
@@ -102,7 +109,9 @@ const monitor = defineLoop({
         }
         wasReady.set(nodeName, isReady)
       }
+      allSeconds.observe((clock.monotonic() - startMs) / 1000)
       const zones = zoneStates(nodes, settings)
+      tellZones(zones, context)
       if (areAllDown(zones)) return spareAll(nodes, context)
       const rates = evictionRates(zones, settings)
       for (const node of nodes) await driveAway(node, rates.get(zoneOf(node)) ?? 0, bucketOf, context)
@@ -164,9 +173,7 @@ async function spareAll(nodes: readonly V1Node[], { client, clock }: LoopContext
   for (const node of nodes) {
     if (presentNoExecuteKeys(node).length === 0) continue
     const wanted = (each: V1Node) => ({ noSchedule: wantedNoScheduleKeys(each), noExecute: undefined })
-    await writeTaints(client, clock, node.metadata.name ?? '', wanted).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await writeTaints(client, clock, node.metadata.name ?? '', wanted).catch(ignoreNotFound)
   }
 }
 
@@ -175,8 +182,9 @@ async function driveAway(
   node: V1Node,
   rate: number,
   bucketOf: (zone: string, rate: number) => TokenBucket,
-  { client, clock }: LoopContext,
+  context: LoopContext,
 ): Promise<void> {
+  const { client, clock } = context
   const wanted = wantedNoExecuteKey(node)
   const present = presentNoExecuteKeys(node)
   if (present.length === (wanted === undefined ? 0 : 1) && present[0] === wanted) return
@@ -185,9 +193,8 @@ async function driveAway(
   await writeTaints(client, clock, node.metadata.name ?? '', (each) => ({
     noSchedule: wantedNoScheduleKeys(each),
     noExecute: wantedNoExecuteKey(each),
-  })).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  })).catch(ignoreNotFound)
+  if (wanted !== undefined && present.length === 0) nodeMetrics(context).evictions.inc({ zone: zoneOf(node) })
 }
 
 export const nodeLifecycleController: Controller = togetherAs(names, [noScheduleTaints, monitor])

@@ -15,7 +15,7 @@ export function zoneOf({ metadata }: V1Node): string {
 export function zoneStates(
   nodes: readonly V1Node[],
   { unhealthyZoneThreshold }: ControllerSettings,
-): Map<string, { state: ZoneState; size: number }> {
+): Map<string, { state: ZoneState; size: number; unhealthy: number }> {
   const zones = new Map<string, { ready: number; other: number }>()
   for (const node of nodes) {
     const zone = zones.get(zoneOf(node)) ?? { ready: 0, other: 0 }
@@ -28,7 +28,7 @@ export function zoneStates(
       const size = ready + other
       const isPartial = other > 2 && other / size >= unhealthyZoneThreshold
       const state: ZoneState = ready === 0 && other > 0 ? 'FullDisruption' : isPartial ? 'PartialDisruption' : 'Normal'
-      return [name, { state, size }]
+      return [name, { state, size, unhealthy: other }]
     }),
   )
 }

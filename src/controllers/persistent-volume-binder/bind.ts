@@ -4,6 +4,7 @@ import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.
 import type { V1PersistentVolume, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { boundTo } from '#api/core/v1/volume/matching-volume.ts'
 import { bindCompleted, boundByController } from '#api/core/v1/volume/volume-annotations.ts'
+import { defined } from '#base/defined.ts'
 import type { BinderContext } from '#controllers/persistent-volume-binder/binder-state.ts'
 import { writeBoundStatus, writeVolumePhase } from '#controllers/persistent-volume-binder/write-phases.ts'
 
@@ -22,11 +23,15 @@ function namingVolume(claim: V1PersistentVolumeClaim, { metadata }: V1Persistent
   const isOurs = claim.spec.volumeName !== metadata.name
   const isComplete = claim.metadata.annotations?.[bindCompleted] !== undefined
   if (!isOurs && isComplete) return claim
-  const annotations = { [bindCompleted]: 'yes', ...(isOurs ? { [boundByController]: 'yes' } : {}), ...claim.metadata.annotations }
+  const annotations = {
+    [bindCompleted]: 'yes',
+    ...defined({ [boundByController]: isOurs ? 'yes' : undefined }),
+    ...claim.metadata.annotations,
+  }
   return {
     ...claim,
     metadata: { ...claim.metadata, annotations },
-    spec: { ...claim.spec, ...(isOurs ? { volumeName: metadata.name ?? '' } : {}) },
+    spec: { ...claim.spec, ...defined({ volumeName: isOurs ? (metadata.name ?? '') : undefined }) },
   }
 }
 

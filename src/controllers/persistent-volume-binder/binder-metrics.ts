@@ -22,7 +22,7 @@ export class BinderMetrics {
 
   constructor(metrics: Metrics, cache: Cache, clock: Clock) {
     this.#clock = clock
-    this.#seconds = metrics.histogram('volume_operation_total_seconds', 'Storage operation end to end duration in seconds', buckets)
+    this.#seconds = metrics.histogram('volume_operation_total_seconds', 'How long operations on volumes took.', buckets)
     this.#errors = metrics.counter('volume_operation_errors_total', 'Volume operations that failed')
     this.#deprecatedErrors = metrics.counter('volume_operation_total_errors', 'Volume operations that failed')
     this.#assigned = metrics.counter('retroactive_storageclass_total', 'Claims that were given a default class after they were made')

@@ -150,8 +150,8 @@ test('which volume a claim gets', async (t) => {
         assert.equal(isOurs(volume), volumes.find(({ metadata }) => metadata.name === bound)?.spec.claimRef === undefined)
       }
       if (event !== undefined) {
-        const told = (await cluster.list(Event, 'default')).map(({ reason, message }) => `${reason}: ${message}`)
-        assert.ok(told.includes(event), told.join('\n'))
+        const recorded = (await cluster.list(Event, 'default')).map(({ reason, message }) => `${reason}: ${message}`)
+        assert.ok(recorded.includes(event), recorded.join('\n'))
       }
     })
   }
@@ -219,8 +219,8 @@ test('a volume whose claim is gone is kept, given back scrubbed, or failed, as i
   const recycled = await cluster.get(PersistentVolume, '', 'recycle')
   assert.equal(recycled.spec.claimRef, undefined)
   assert.equal(await cluster.find(Pod, 'default', 'recycler-for-recycle'), undefined)
-  const told = (await cluster.list(Event, 'default')).map(({ reason, message }) => `${reason}: ${message}`)
-  assert.ok(told.includes('VolumeRecycled: Volume recycled'), told.join('\n'))
+  const recorded = (await cluster.list(Event, 'default')).map(({ reason, message }) => `${reason}: ${message}`)
+  assert.ok(recorded.includes('VolumeRecycled: Volume recycled'), recorded.join('\n'))
 })
 
 test('a pod of the recycler’s name that somebody else made proves nothing', async () => {
@@ -238,8 +238,8 @@ test('a pod of the recycler’s name that somebody else made proves nothing', as
   assert.equal((await cluster.get(PersistentVolume, '', 'v')).status?.message, 'Recycle failed: old recycler pod found, will retry later')
   await cluster.advance({ seconds: 30 })
   assert.equal((await cluster.get(PersistentVolume, '', 'v')).status?.phase, 'Available')
-  const told = (await cluster.list(Event, 'default')).map(({ reason }) => reason).filter((reason) => reason?.startsWith('Volume'))
-  assert.deepEqual(told, ['VolumeFailedRecycle', 'VolumeRecycled'])
+  const recorded = (await cluster.list(Event, 'default')).map(({ reason }) => reason).filter((reason) => reason?.startsWith('Volume'))
+  assert.deepEqual(recorded, ['VolumeFailedRecycle', 'VolumeRecycled'])
 })
 
 test('a claim whose volume is gone, or another’s, is lost; and that is told once', async () => {

@@ -5,7 +5,7 @@ import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
 import { classNameOf } from '#api/core/v1/volume/matching-volume.ts'
 import { migratedDriver } from '#api/core/v1/volume/migrated-volume.ts'
 import { binderFinalizer, migratedTo, provisionedBy } from '#api/core/v1/volume/volume-annotations.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { StorageClass } from '#api/storage/v1/kinds.gen.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { BinderContext } from '#controllers/persistent-volume-binder/binder-state.ts'
@@ -56,9 +56,7 @@ async function remove(volume: V1PersistentVolume, context: BinderContext): Promi
     const others = finalizers.filter((each) => each !== binderFinalizer)
     await client.update(PersistentVolume, { ...volume, metadata: { ...metadata, finalizers: others } })
   }
-  await client.delete(PersistentVolume, { name }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  await client.delete(PersistentVolume, { name }).catch(ignoreNotFound)
 }
 
 /** Who removes what is behind a volume: whoever made it. */

@@ -4,7 +4,7 @@ import { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/kinds
 import { isPodFinished } from '#api/core/v1/pod/pod-state.ts'
 import type { V1PersistentVolume, V1Pod } from '#api/core/v1/types.gen.ts'
 import { capacityOf } from '#api/core/v1/volume/matching-volume.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { objectKey } from '#client/informer/object-store.ts'
 import { unbind } from '#controllers/persistent-volume-binder/bind.ts'
@@ -70,9 +70,7 @@ function usersOf({ spec: { claimRef } }: V1PersistentVolume, { cache }: BinderCo
 }
 
 async function removePod({ metadata }: V1Pod, { client }: BinderContext): Promise<void> {
-  await client.delete(Pod, metadata, metadata.uid === undefined ? {} : { uid: metadata.uid }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  await client.delete(Pod, metadata, metadata.uid === undefined ? {} : { uid: metadata.uid }).catch(ignoreNotFound)
 }
 
 const gibibyte = 2 ** 30

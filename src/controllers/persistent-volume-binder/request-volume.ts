@@ -74,7 +74,7 @@ export async function markMigrated(claim: V1PersistentVolumeClaim, { client }: B
 /** Undefined where nothing changes. */
 export function withMigration(annotations: Readonly<Record<string, string>>, provisioner: string): Record<string, string> | undefined {
   const driver = migratedDriver(provisioner)
-  const { [migratedTo]: told, ...others } = annotations
-  if (told === driver) return undefined
+  const { [migratedTo]: annotated, ...others } = annotations
+  if (annotated === driver) return undefined
   return driver === undefined ? others : { ...others, [migratedTo]: driver }
 }

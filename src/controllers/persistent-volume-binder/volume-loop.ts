@@ -2,7 +2,7 @@ import { PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/kinds
 import type { V1PersistentVolume, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
 import { hasSameMode } from '#api/core/v1/volume/matching-volume.ts'
 import { provisionedBy } from '#api/core/v1/volume/volume-annotations.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { objectKey } from '#client/informer/object-store.ts'
 import { unbind } from '#controllers/persistent-volume-binder/bind.ts'
 import type { BinderContext, BinderState } from '#controllers/persistent-volume-binder/binder-state.ts'
@@ -70,8 +70,8 @@ async function lookAt(volume: V1PersistentVolume, context: BinderContext): Promi
     const why = 'due to incompatible volumeMode.'
     const message = `Cannot bind PersistentVolume to requested PersistentVolumeClaim "${claim.metadata.name}" ${why}`
     events.warning(PersistentVolume, volume, 'VolumeMismatch', message)
-    const told = `Cannot bind PersistentVolume "${name}" to requested PersistentVolumeClaim ${why}`
-    events.warning(PersistentVolumeClaim, claim, 'VolumeMismatch', told)
+    const claimMessage = `Cannot bind PersistentVolume "${name}" to requested PersistentVolumeClaim ${why}`
+    events.warning(PersistentVolumeClaim, claim, 'VolumeMismatch', claimMessage)
   }
   // A claim that names no volume yet is told of this one by the other loop.
 }
@@ -85,10 +85,7 @@ async function claimOf(
   const known = cache.get(PersistentVolumeClaim, namespace, name)
   if (known?.metadata.uid === uid) return known
   if (known === undefined && (status?.phase === 'Released' || status?.phase === 'Failed')) return undefined
-  const current = await client.get(PersistentVolumeClaim, namespace, name).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  const current = await client.get(PersistentVolumeClaim, namespace, name).catch(ignoreNotFound)
   return current?.metadata.uid === uid ? current : undefined
 }
 

@@ -16,13 +16,13 @@ export async function writeVolumePhase(
   volume: V1PersistentVolume,
   phase: 'Available' | 'Bound' | 'Released' | 'Failed',
   { client, events }: Writes,
-  told?: PhaseEvent,
+  event?: PhaseEvent,
 ): Promise<V1PersistentVolume> {
   if (volume.status?.phase === phase) return volume
   const { message: _, ...before } = volume.status ?? {}
-  const status = { ...before, phase, ...defined({ message: told?.message }) }
+  const status = { ...before, phase, ...defined({ message: event?.message }) }
   const written = await client.updateStatus(PersistentVolume, { ...volume, status })
-  if (told !== undefined) events.record(PersistentVolume, written, told.type, told.reason, told.message)
+  if (event !== undefined) events.record(PersistentVolume, written, event.type, event.reason, event.message)
   return written
 }
 
@@ -31,13 +31,13 @@ export async function writeUnboundStatus(
   claim: V1PersistentVolumeClaim,
   phase: 'Pending' | 'Lost',
   { client, events }: Writes,
-  told?: PhaseEvent,
+  event?: PhaseEvent,
 ): Promise<void> {
   const isChange = claim.status?.phase !== phase
-  if (told !== undefined && !isChange) return
+  if (event !== undefined && !isChange) return
   const { accessModes: _, capacity: __, currentVolumeAttributesClassName: ___, ...rest } = claim.status ?? {}
   const written = await writeStatus(client, PersistentVolumeClaim, claim, { ...rest, phase })
-  if (told !== undefined) events.record(PersistentVolumeClaim, written, told.type, told.reason, told.message)
+  if (event !== undefined) events.record(PersistentVolumeClaim, written, event.type, event.reason, event.message)
 }
 
 export async function writeBoundStatus(claim: V1PersistentVolumeClaim, volume: V1PersistentVolume, { client }: Writes): Promise<void> {
@@ -50,7 +50,7 @@ export async function writeBoundStatus(claim: V1PersistentVolumeClaim, volume: V
     phase: 'Bound',
     ...defined({ accessModes: volume.spec.accessModes, currentVolumeAttributesClassName: attributes }),
     // Later the claim's may be another: the file system has yet to grow.
-    ...(becomesBound ? { capacity: capacityFor(before, volume) } : {}),
+    ...defined({ capacity: becomesBound ? capacityFor(before, volume) : undefined }),
   }
   await writeStatus(client, PersistentVolumeClaim, claim, status)
 }

@@ -5,10 +5,16 @@ import type { V1Node, V1Pod, V1PodCondition } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defineLoop, type LoopContext } from '#controllers/runtime/define-loop.ts'
+import { ownMetrics } from '#controllers/runtime/own-metrics.ts'
 import { byAge, isDeleting } from '#controllers/workload/pods.ts'
 
 /** A node that was not there the first time may only be late. */
 const quarantineMs = 40_000
+
+const declared = ownMetrics((metrics) => ({
+  deleted: metrics.counter('pod_gc_collector_force_delete_pods_total', 'Pods that were deleted without waiting for their nodes'),
+  failed: metrics.counter('pod_gc_collector_force_delete_pod_errors_total', 'Such deletions that failed'),
+}))
 
 /** Removes pods that nobody will ever end: on nodes that are gone, never placed, or finished long ago. */
 export const podGarbageCollector = defineLoop({
@@ -25,17 +31,19 @@ export const podGarbageCollector = defineLoop({
       const pods = cache.list(Pod)
       if (settings.terminatedPodGcThreshold > 0) {
         const over = pods.filter(isPodFinished).sort(evictedAndOldFirst)
-        for (const pod of over.slice(0, Math.max(0, over.length - settings.terminatedPodGcThreshold))) await remove(pod, context)
+        for (const pod of over.slice(0, Math.max(0, over.length - settings.terminatedPodGcThreshold)))
+          await remove(pod, 'terminated', context)
       }
       for (const pod of pods) {
         if (!isDeleting(pod)) continue
         const node = pod.spec.nodeName ? cache.get(Node, '', pod.spec.nodeName) : undefined
-        if (!pod.spec.nodeName || (node !== undefined && isOutOfService(node))) await remove(pod, context)
+        if (!pod.spec.nodeName) await remove(pod, 'unscheduled', context)
+        else if (node !== undefined && isOutOfService(node)) await remove(pod, 'out-of-service', context)
       }
       const gone = await goneNodes(pods, missingSinceMs, clock.now(), context)
       for (const pod of pods) {
         if (!pod.spec.nodeName || !gone.has(pod.spec.nodeName)) continue
-        await remove(pod, context, {
+        await remove(pod, 'orphaned', context, {
           type: 'DisruptionTarget',
           status: 'True',
           reason: 'DeletionByPodGC',
@@ -76,7 +84,11 @@ function evictedAndOldFirst(left: V1Pod, right: V1Pod): number {
 const isEvicted = ({ status }: V1Pod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
 
 /** Marks the pod as failed first, since there is no kubelet that would, and then deletes it at once. */
-async function remove(pod: V1Pod, { client, logger }: LoopContext, condition?: V1PodCondition): Promise<void> {
+async function remove(pod: V1Pod, reason: string, context: LoopContext, condition?: V1PodCondition): Promise<void> {
+  const { client, logger } = context
+  const { deleted, failed } = declared(context)
+  const labels = { namespace: pod.metadata.namespace ?? '', reason }
+  deleted.inc(labels)
   try {
     if (!isPodFinished(pod)) {
       const conditions = condition === undefined ? {} : { conditions: [condition] }
@@ -89,6 +101,8 @@ async function remove(pod: V1Pod, { client, logger }: LoopContext, condition?: V
     }
     await client.delete(Pod, pod.metadata, { gracePeriodSeconds: 0 })
   } catch (error) {
-    if (!isNotFound(error)) logger.warn('failed to garbage collect pod', { pod: pod.metadata.name, error: String(error) })
+    if (isNotFound(error)) return
+    failed.inc(labels)
+    logger.warn('failed to garbage collect pod', { pod: pod.metadata.name, error: String(error) })
   }
 }

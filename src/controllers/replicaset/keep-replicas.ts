@@ -15,12 +15,14 @@ import type { V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { exponentialBuckets } from '#base/metrics.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
+import { ownMetrics } from '#controllers/runtime/own-metrics.ts'
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
-import { isActive, isAvailable, isDeleting, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
+import { createdMs, isActive, isAvailable, isDeleting, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 // Replication controllers tell the same.
@@ -85,10 +87,30 @@ async function adjust<T extends KubernetesObject & { metadata: V1ObjectMeta; sta
     return error
   }
   if (missing === 0) return undefined
-  const victims = cheapestToLose(active, keeper.relatedPods(), Math.min(-missing, burst), context.clock.now())
+  const nowMs = context.clock.now()
+  const victims = cheapestToLose(active, keeper.relatedPods(), Math.min(-missing, burst), nowMs)
+  if (victims.length < active.length) observeAges(active, victims, nowMs, context)
   const outcomes = await Promise.allSettled(victims.map((pod) => deletePod(context, owner, pod)))
   const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
   return failed?.reason
+}
+
+const ageRatio = ownMetrics((metrics) =>
+  metrics.histogram(
+    'replicaset_controller_sorting_deletion_age_ratio',
+    'How many times as old as the youngest ready pod the ready pods were that were chosen to go',
+    exponentialBuckets(0.25, 2, 6),
+  ),
+)
+
+/** Whole numbers, as upstream divides them. */
+function observeAges(active: readonly V1Pod[], victims: readonly V1Pod[], nowMs: number, context: ReconcileContext): void {
+  const youngestMs = active.filter(isPodReady).reduce((latest, pod) => Math.max(latest, createdMs(pod)), 0)
+  for (const pod of victims) {
+    if (!isPodReady(pod)) continue
+    const youngestAgeMs = nowMs - youngestMs
+    if (youngestAgeMs > 0) ageRatio(context).observe(Math.trunc((nowMs - createdMs(pod)) / youngestAgeMs))
+  }
 }
 
 function statusOf<T extends KubernetesObject & { metadata: V1ObjectMeta; status?: Status }>(
@@ -108,8 +130,10 @@ function statusOf<T extends KubernetesObject & { metadata: V1ObjectMeta; status?
     ),
     ...nonZero('readyReplicas', active.filter(isPodReady).length),
     ...nonZero('availableReplicas', active.filter((pod) => isAvailable(pod, minReadySeconds, nowMs)).length),
-    ...(reportsTerminating ? { terminatingReplicas: pods.filter(isTerminating).length } : {}),
-    ...defined({ observedGeneration: object.metadata.generation }),
+    ...defined({
+      terminatingReplicas: reportsTerminating ? pods.filter(isTerminating).length : undefined,
+      observedGeneration: object.metadata.generation,
+    }),
     ...omitEmpty({ conditions }),
   }
 }
@@ -145,7 +169,7 @@ async function writeStatus<T extends KubernetesObject & { metadata: V1ObjectMeta
 ): Promise<void> {
   if (sameStatus(object.status, status)) return
   try {
-    await client.updateStatus(kind, { ...object, status })
+    await client.updateStatus(kind, { ...object, status }, { onlyReadsAnswer: true })
   } catch (error) {
     if (!isConflict(error)) throw error
     // Somebody scaled us meanwhile; what we counted is true all the same. Its generation is not the one we acted on.

@@ -1,18 +1,19 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { claimNamesOf, claimOf, usesClaims } from '#api/core/v1/pod/pod-claims.ts'
 import type { V1Pod, V1PodResourceClaim } from '#api/core/v1/types.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { ResourceClaim, ResourceClaimTemplate } from '#api/resource/v1/kinds.gen.ts'
 import type { V1ResourceClaim, V1ResourceClaimTemplate } from '#api/resource/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { objectKey } from '#client/informer/object-store.ts'
-import { claimNamesOf, claimOf, isDone, isReservedFor, usesClaims } from '#controllers/resourceclaim/pod-claims.ts'
+import { countedCreation, podClaimAnnotation } from '#controllers/resourceclaim/claim-metrics.ts'
+import { isDone, isReservedFor } from '#controllers/resourceclaim/pod-claims.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
-const podClaimAnnotation = 'resource.kubernetes.io/pod-claim-name'
 const byClaim = 'resource claim'
 const byTemplate = 'resource claim template'
 /** So many pods may share a claim. */
@@ -91,14 +92,12 @@ async function claimFor(pod: V1Pod, entry: V1PodResourceClaim, context: Reconcil
     )
   if (!settings.isEnabled('DRAAdminAccess') && needsAdminAccess(template))
     throw new Error('admin access is requested, but the feature is disabled')
-  return client.create(ResourceClaim, claimFromTemplate(pod, entry, template))
+  const claim = claimFromTemplate(pod, entry, template)
+  return countedCreation(claim, context, () => client.create(ResourceClaim, claim))
 }
 
 async function found(namespace: string, name: string, { client }: ReconcileContext): Promise<V1ResourceClaim | undefined> {
-  return client.get(ResourceClaim, namespace, name).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  return client.get(ResourceClaim, namespace, name).catch(ignoreNotFound)
 }
 
 const isOwn = (claim: V1ResourceClaim, { metadata }: V1Pod): boolean => controllerOf(claim)?.uid === metadata.uid

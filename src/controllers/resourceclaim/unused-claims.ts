@@ -1,11 +1,12 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
+import { claimNamesOf, usesClaims } from '#api/core/v1/pod/pod-claims.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { V1ResourceClaim, V1ResourceClaimConsumerReference } from '#api/resource/v1/types.gen.ts'
 import { objectKey } from '#client/informer/object-store.ts'
-import { claimNamesOf, isDone, usesClaims } from '#controllers/resourceclaim/pod-claims.ts'
+import { isDone } from '#controllers/resourceclaim/pod-claims.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -67,10 +68,7 @@ async function stillNeeds(claim: V1ResourceClaim, consumer: V1ResourceClaimConsu
 }
 
 async function found(namespace: string, name: string, { client }: ReconcileContext): Promise<V1Pod | undefined> {
-  return client.get(Pod, namespace, name).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  return client.get(Pod, namespace, name).catch(ignoreNotFound)
 }
 
 /** The garbage collector does it when the pod is deleted; but a pod that has finished may stay for long. */
@@ -80,7 +78,5 @@ async function removeIfMadeForNobody(claim: V1ResourceClaim, { cache, client }: 
   const { namespace = '', name = '' } = claim.metadata
   const pod = cache.get(Pod, namespace, owner.name)
   if (pod === undefined || (pod.metadata.uid === owner.uid && !isDone(pod))) return
-  await client.delete(ResourceClaim, { namespace, name }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  await client.delete(ResourceClaim, { namespace, name }).catch(ignoreNotFound)
 }

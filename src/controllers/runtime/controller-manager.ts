@@ -1,7 +1,7 @@
 /** Runs controllers over shared caches. */
 
 import { Namespace, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
@@ -117,14 +117,12 @@ export class ControllerManager {
     await Promise.all(
       [...names].map(async (name) => {
         const account = { metadata: { namespace: 'kube-system', name } }
-        const found = await client.get(ServiceAccount, 'kube-system', name).catch((error: unknown) => {
-          if (isNotFound(error)) return undefined
-          throw error
-        })
+        const found = await client.get(ServiceAccount, 'kube-system', name).catch(ignoreNotFound)
         if (found !== undefined) return
         await client.create(ServiceAccount, account).catch(async (error: unknown) => {
           if (isAlreadyExists(error)) return
           if (!isNotFound(error)) throw error
+          // Where it is there meanwhile all is well; where it cannot be made the next write says why.
           await client.create(Namespace, { metadata: { name: 'kube-system' }, spec: {} }).catch(() => undefined)
           await client.create(ServiceAccount, account)
         })

@@ -6,9 +6,11 @@ import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
+import type { Metrics } from '#base/metrics.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { keyOf, splitKey } from '#client/informer/object-store.ts'
+import { exponentialRateLimiter } from '#client/work-queue/rate-limiter.ts'
 import { WorkQueue } from '#client/work-queue/work-queue.ts'
 import { Cache } from '#controllers/runtime/cache.ts'
 import type { Controller, ControllerEnvironment, RunningController } from '#controllers/runtime/environment.ts'
@@ -20,6 +22,8 @@ export type ReconcileContext = Pick<ControllerEnvironment, 'clock' | 'random' | 
   readonly client: Client
   readonly cache: Cache
   readonly events: EventRecorder
+  /** For what the controller counts itself (`runtime/own-metrics.ts`). */
+  readonly metricsRegistry: Metrics
   /** Looks at the object again after this time, whatever happens. The earliest of several counts. */
   requeueAfter(delayMs: number): void
 }
@@ -51,6 +55,8 @@ export type ControllerDefinition<T extends KubernetesObject> = {
   ignores?(next: T, prev: T | undefined): boolean
   /** How many objects are worked on at the same time. */
   concurrency?: number
+  /** How long failures wait; up to 1,000 s from 5 ms on where absent. */
+  retry?: { baseMs: number; maxMs: number }
   /** Every object is looked at this often, even if nothing changed. */
   resyncMs?: number
   /** Changes shortly after each other are looked at together. */
@@ -74,7 +80,7 @@ export function terminal(error: unknown): TerminalError {
   return new TerminalError(errorMessage(error), { cause: error })
 }
 
-/** A failure that is nobody's news: tried again like any other, but not shown unless somebody looks closely. */
+/** A failure of something else (a driver, a permission) and no bug of the controller: tried again like any other, logged without a stack. */
 class ExpectedFailure extends Error {
   override name = 'ExpectedFailure'
 }
@@ -108,7 +114,8 @@ async function startController<T extends KubernetesObject>(
     component: definition.eventComponent ?? (definition.serviceAccount || definition.name),
   })
   const { name, alias = name, queueName = alias } = definition
-  const queue = new WorkQueue({ clock, observer: metrics.observer(queueName) })
+  const rateLimiter = definition.retry && exponentialRateLimiter(definition.retry)
+  const queue = new WorkQueue({ clock, observer: metrics.observer(queueName), ...defined({ rateLimiter }) })
   metrics.follow(queueName, queue, () => clock.monotonic())
   const writes = new OwnWrites(informers, clock)
   const informer = cache.informer(definition.for)
@@ -120,6 +127,7 @@ async function startController<T extends KubernetesObject>(
     client: client.withWriteListener(writes.listener(key)),
     cache,
     events,
+    metricsRegistry: metrics.metrics,
     clock,
     random,
     logger,
@@ -168,7 +176,8 @@ async function startController<T extends KubernetesObject>(
     }),
   )
   const owned = (definition.owns ?? []).map((kind) => onOwned(kind, definition.for))
-  for (const trigger of [...owned, ...(definition.watches ?? [])]) subscriptions.push(trigger({ cache, enqueue }))
+  for (const trigger of [...owned, ...(definition.watches ?? [])])
+    subscriptions.push(trigger({ cache, metricsRegistry: metrics.metrics, enqueue }))
   if (definition.resyncMs !== undefined) {
     const resync = () => {
       for (const object of informer.list()) queue.add(keyOf(object))
@@ -196,6 +205,6 @@ async function startController<T extends KubernetesObject>(
 /** Somebody else's write in between is no failure: the next attempt sees it. */
 function reportFailure(logger: Logger, kind: string, object: string, error: unknown): void {
   if (isConflict(error)) logger.debug('conflict while reconciling, retrying', { kind, object, error: String(error) })
-  else if (error instanceof ExpectedFailure) logger.debug('failed to reconcile object, retrying', { kind, object, error: error.message })
+  else if (error instanceof ExpectedFailure) logger.warn('failed to reconcile object', { kind, object, error: error.message })
   else logger.warn('failed to reconcile object', { kind, object, error: error instanceof Error ? (error.stack ?? '') : String(error) })
 }

@@ -2,6 +2,7 @@
 
 import type { Kind } from '#api/kind.ts'
 import { defined } from '#base/defined.ts'
+import type { Metrics } from '#base/metrics.ts'
 import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { Cache } from '#controllers/runtime/cache.ts'
@@ -11,12 +12,15 @@ export type LoopContext = Pick<ControllerEnvironment, 'clock' | 'random' | 'logg
   client: Client
   cache: Cache
   events: EventRecorder
+  metricsRegistry: Metrics
 }
 
 export type LoopDefinition = {
   name: string
   alias?: string
   serviceAccount?: string
+  /** Who events are from; the service account's name where absent, or the controller's own. */
+  eventComponent?: string
   isOffByDefault?: boolean
   isNeeded?: Controller['isNeeded']
   reads: readonly Kind[]
@@ -34,17 +38,17 @@ export function defineLoop(definition: LoopDefinition): Controller {
     isOffByDefault,
     ...defined({ isNeeded }),
     async start(environment) {
-      const { informers, clock, random, settings } = environment
+      const { informers, clock, random, settings, metrics } = environment
       const logger = environment.logger.with({ controller: name })
       const client = await environment.clientFor(serviceAccount)
       const cache = new Cache(informers)
       for (const kind of definition.reads) cache.informer(kind)
-      const events = new EventRecorder({ client, clock, logger, component: serviceAccount || name })
+      const events = new EventRecorder({ client, clock, logger, component: definition.eventComponent ?? (serviceAccount || name) })
       const abort = new AbortController()
       let running: Promise<void> | undefined
       let isBusy = false
       const loop = async () => {
-        const round = definition.begin({ client, cache, events, clock, random, logger, settings })
+        const round = definition.begin({ client, cache, events, metricsRegistry: metrics.metrics, clock, random, logger, settings })
         while (!abort.signal.aborted) {
           isBusy = true
           try {

@@ -38,6 +38,8 @@ export type ControllerSettings = {
     tolerance: number
     cpuInitializationMs: number
     initialReadinessDelayMs: number
+    /** Measurements come from Heapster instead of from the metrics APIs. */
+    usesHeapster: boolean
   }
   /** Signs the token of a service account that lies in a secret; absent where there is no key. */
   signToken?(claims: Readonly<Record<string, string>>): string
@@ -80,6 +82,7 @@ export const defaultSettings: ControllerSettings = {
     tolerance: 0.1,
     cpuInitializationMs: 300_000,
     initialReadinessDelayMs: 30_000,
+    usesHeapster: false,
   },
   isEnabled: () => true,
 }

@@ -4,10 +4,11 @@ import type { Kind } from '#api/kind.ts'
 import { parseApiVersion } from '#api/meta/gvk.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import type { Metrics } from '#base/metrics.ts'
 import { objectKey } from '#client/informer/object-store.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 
-export type TriggerWiring = { cache: Cache; enqueue(key: string, delayMs?: number): void }
+export type TriggerWiring = { cache: Cache; metricsRegistry: Metrics; enqueue(key: string, delayMs?: number): void }
 
 /** Connects a source of changes with the queue. */
 export type Trigger = (wiring: TriggerWiring) => Disposable

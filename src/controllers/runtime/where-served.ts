@@ -19,7 +19,8 @@ export function whereServed(kind: Kind, controller: Controller): Controller {
   }
 }
 
-async function isServed({ group, version, plural }: Kind, client: Client): Promise<boolean> {
+/** Whether the API server has the kind at all. */
+export async function isServed({ group, version, plural }: Kind, client: Client): Promise<boolean> {
   try {
     const { resources = [] } = JSON.parse(await client.raw(`/apis/${group}/${version}`)) as { resources?: { name?: string }[] }
     return resources.some(({ name }) => name === plural)

@@ -49,17 +49,19 @@ test('pods that share a volume with different labels or policies are told of eac
   await aPod('three', 'plain', level('s0:c1'))
   await aPod('four', 'plain', level('s0:c2'))
   await cluster.advance({ seconds: 1 })
-  const told = async () =>
+  const warnings = async () =>
     (await cluster.list(Event, 'default'))
       .filter(({ involvedObject }) => involvedObject.kind === 'Pod')
       .map(({ involvedObject, reason, message }) => `${involvedObject.name} ${reason}: ${message}`)
       .sort()
   const end = 'If both pods land on the same node, only one of them may access the volume.'
-  assert.deepEqual(await told(), [
+  assert.deepEqual(await warnings(), [
     `one SELinuxLabelConflict: SELinuxLabel ":::s0:c1" conflicts with pod two that uses the same volume as this pod with SELinuxLabel ":::s0:c2". ${end}`,
     `two SELinuxLabelConflict: SELinuxLabel ":::s0:c2" conflicts with pod one that uses the same volume as this pod with SELinuxLabel ":::s0:c1". ${end}`,
   ])
   await aPod('five', 'labels', { ...level('s0:c1'), seLinuxChangePolicy: 'Recursive' })
   await cluster.advance({ seconds: 1 })
-  assert.ok((await told()).some((line) => line.startsWith('five SELinuxChangePolicyConflict: SELinuxChangePolicy "Recursive" conflicts')))
+  assert.ok(
+    (await warnings()).some((line) => line.startsWith('five SELinuxChangePolicyConflict: SELinuxChangePolicy "Recursive" conflicts')),
+  )
 })

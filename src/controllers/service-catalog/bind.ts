@@ -56,7 +56,7 @@ async function begin(binding: ServiceBinding, status: BindingStatus, context: Re
   const underWay: BindingStatus = { ...status, externalProperties, currentOperation: 'Bind', unbindStatus: 'Required' }
   const started = await reportBinding(binding, underWay, [], context)
   const parameters = await parametersOf(client, binding)
-  const details = { namespace, ...(parameters ? { parameters } : {}) }
+  const details = { namespace, ...defined({ parameters }) }
   const mayBeAsync = classOf(taken, context)?.spec.bindingRetrievable ?? false
   const asking = askBroker({ ...context, openHttp }, broker, (each) => each.bind(externalProperties, details, { mayBeAsync }))
   const answer = await asking.catch(async (error: unknown) => {
@@ -72,9 +72,8 @@ async function begin(binding: ServiceBinding, status: BindingStatus, context: Re
   if (answer === undefined) return
   const { isAsync, operation, credentials } = answer
   if (!isAsync) return inject(started, underWay, credentials, context)
-  const told = operation === undefined ? {} : { lastOperation: operation }
   const running = notReady('Binding', 'The binding is being created asynchronously')
-  await reportBinding(started, { ...underWay, asyncOpInProgress: true, ...told }, [running], context)
+  await reportBinding(started, { ...underWay, asyncOpInProgress: true, ...defined({ lastOperation: operation }) }, [running], context)
   requeueAfter(pollMs)
 }
 

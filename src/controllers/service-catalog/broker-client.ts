@@ -92,7 +92,7 @@ export class BrokerClient {
     const { plan_id, ...unchanged } = requestBody(taken, details)
     const body = {
       ...unchanged,
-      ...(taken.planId === before.planId ? {} : { plan_id }),
+      ...defined({ plan_id: taken.planId === before.planId ? undefined : plan_id }),
       previous_values: {
         ...{ service_id: before.serviceId, plan_id: before.planId },
         ...{ organization_id: namespace, space_id: namespace },
@@ -112,7 +112,7 @@ export class BrokerClient {
     if (state !== 'in progress' && state !== 'succeeded' && state !== 'failed') {
       throw new BrokerTrouble(`the broker tells of an operation in the state ${JSON.stringify(state)}`, false)
     }
-    return { state, ...(typeof description === 'string' ? { description } : {}), ...defined({ retryAfterMs }) }
+    return { state, ...defined({ description: typeof description === 'string' ? description : undefined, retryAfterMs }) }
   }
 
   async deprovision(taken: Taken): Promise<Operation> {
@@ -147,10 +147,14 @@ export class BrokerClient {
     const headers = {
       'x-broker-api-version': apiVersion,
       accept: 'application/json',
-      ...defined({ authorization }),
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...defined({ authorization, 'content-type': body === undefined ? undefined : 'application/json' }),
     }
-    const request = { url: `${url.replace(/\/$/, '')}${path}`, method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }
+    const request = {
+      url: `${url.replace(/\/$/, '')}${path}`,
+      method,
+      headers,
+      ...defined({ body: body ? JSON.stringify(body) : undefined }),
+    }
     const response = await http.request({ ...request, ...defined({ signal }) })
     const text = await response.text(answerLimitBytes)
     const answer = fieldsIn(text)
@@ -163,7 +167,7 @@ export class BrokerClient {
       throw new BrokerRefusal(status, words)
     }
     const retryAfter = Number(response.headers['retry-after'])
-    return { status: response.status, body: answer, ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}) }
+    return { status: response.status, body: answer, ...defined({ retryAfterMs: retryAfter > 0 ? retryAfter * 1000 : undefined }) }
   }
 }
 
@@ -176,7 +180,7 @@ const credentialsIn = ({ body }: Answer): Credentials => (body['credentials'] ??
 
 function requestBody({ serviceId, planId }: Taken, { namespace, parameters }: Details) {
   const context = { platform: 'kubernetes', namespace }
-  return { service_id: serviceId, plan_id: planId, context, ...(parameters ? { parameters } : {}) }
+  return { service_id: serviceId, plan_id: planId, context, ...defined({ parameters }) }
 }
 
 const instancePath = ({ instanceId }: Taken): string => `/v2/service_instances/${encodeURIComponent(instanceId)}`
@@ -185,8 +189,10 @@ const bindingPath = (taken: TakenBinding): string => `${instancePath(taken)}/ser
 function operationOf({ status, body }: Answer): Operation {
   return {
     isAsync: status === 202,
-    ...(typeof body['operation'] === 'string' ? { operation: body['operation'] } : {}),
-    ...(typeof body['dashboard_url'] === 'string' ? { dashboardUrl: body['dashboard_url'] } : {}),
+    ...defined({
+      operation: typeof body['operation'] === 'string' ? body['operation'] : undefined,
+      dashboardUrl: typeof body['dashboard_url'] === 'string' ? body['dashboard_url'] : undefined,
+    }),
   }
 }
 

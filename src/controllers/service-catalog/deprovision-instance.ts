@@ -1,4 +1,5 @@
 /** Has brokers take instances away: those that are deleted, and those they may have made without saying so. */
+import { defined } from '#base/defined.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { askBroker, type OpenHttp, pollMs } from '#controllers/service-catalog/brokers.ts'
 import { ClusterServiceBroker, ServiceBinding, ServiceInstance } from '#controllers/service-catalog/definitions.ts'
@@ -62,8 +63,12 @@ async function isTakenAway(instance: ServiceInstance, context: ReconcileContext,
   }
   const { isAsync, operation } = await askBroker(seams, broker, (each) => each.deprovision(taken))
   if (!isAsync) return true
-  const told = operation === undefined ? {} : { lastOperation: operation }
-  const underWay = { ...afterOperation(status), asyncOpInProgress: true, currentOperation: 'Deprovision' as const, ...told }
+  const underWay = {
+    ...afterOperation(status),
+    asyncOpInProgress: true,
+    currentOperation: 'Deprovision' as const,
+    ...defined({ lastOperation: operation }),
+  }
   const words = 'The instance is being deprovisioned asynchronously'
   await reportInstance(instance, underWay, [notReady('Deprovisioning', words)], context)
   requeueAfter(pollMs)

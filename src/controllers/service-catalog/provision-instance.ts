@@ -111,12 +111,12 @@ async function ask(run: Run, next: Taken & Offer, call: (broker: BrokerClient, d
   // Written before the broker is asked: whatever becomes of the answer, it is asked to take the instance away in the end.
   const underWay: InstanceStatus = {
     ...{ ...status, currentOperation: words.operation, inProgressProperties, deprovisionStatus: 'Required' },
-    ...(words.operation === 'Provision' ? { externalProperties: { ...next } } : {}),
+    ...defined({ externalProperties: words.operation === 'Provision' ? { ...next } : undefined }),
     operationStartTime: status.operationStartTime ?? formatTime(clock.now()),
   }
   const started = await writeStatus(client, ServiceInstance, instance, underWay)
   const isUnchanged = words.operation === 'Update' && status.externalProperties?.['parametersChecksum'] === parametersChecksum
-  const details = { namespace, ...(parameters && !isUnchanged ? { parameters } : {}) }
+  const details = { namespace, ...defined({ parameters: parameters && !isUnchanged ? parameters : undefined }) }
   const answer = await askBroker(seams, broker, (each) => call(each, details)).catch(async (error: unknown) => {
     if (error instanceof BrokerRefusal) {
       const why = `${capitalized(words.call)} call failed: ${error.message}`
@@ -132,11 +132,11 @@ async function ask(run: Run, next: Taken & Offer, call: (broker: BrokerClient, d
   })
   if (answer === undefined) return
   const { isAsync, operation, dashboardUrl } = answer
-  const told = {
+  const response = {
     ...defined({ lastOperation: operation }),
     ...omitEmpty({ dashboardURL: dashboardUrl }),
   }
-  const current = { ...underWay, ...told }
+  const current = { ...underWay, ...response }
   if (!isAsync) return succeed(run, started, current)
   await reportInstance(started, { ...current, asyncOpInProgress: true }, [notReady(...words.running)], context)
   requeueAfter(pollMs)

@@ -1,4 +1,5 @@
 /** Has brokers forget bindings: those that are deleted, and those they may have made without saying so. */
+import { defined } from '#base/defined.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { afterOperation, bindingStatusOf, notReady, reportBinding, takenBinding } from '#controllers/service-catalog/binding-status.ts'
 import { askBroker, type OpenHttp, pollMs } from '#controllers/service-catalog/brokers.ts'
@@ -46,8 +47,12 @@ async function isForgotten(binding: ServiceBinding, context: ReconcileContext, o
   const mayBeAsync = classOf(taken, context)?.spec.bindingRetrievable ?? false
   const { isAsync, operation } = await askBroker(seams, broker, (each) => each.unbind(taken, { mayBeAsync }))
   if (!isAsync) return true
-  const told = operation === undefined ? {} : { lastOperation: operation }
-  const underWay = { ...afterOperation(status), asyncOpInProgress: true, currentOperation: 'Unbind' as const, ...told }
+  const underWay = {
+    ...afterOperation(status),
+    asyncOpInProgress: true,
+    currentOperation: 'Unbind' as const,
+    ...defined({ lastOperation: operation }),
+  }
   await reportBinding(binding, underWay, [notReady('Unbinding', 'The binding is being deleted asynchronously')], context)
   requeueAfter(pollMs)
   return false

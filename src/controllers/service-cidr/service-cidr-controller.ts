@@ -1,5 +1,5 @@
-import { findCondition, isSameVerdict } from '#api/meta/find-condition.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { findCondition, isSameCondition } from '#api/meta/find-condition.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import { IPAddress, ServiceCIDR } from '#api/networking/v1/kinds.gen.ts'
@@ -106,9 +106,7 @@ function memberOf(ranges: readonly IpRange[]): (address: string) => boolean {
 }
 
 async function patchFinalizers(name: string, metadata: object, client: ReconcileContext['client']): Promise<void> {
-  await client.patch(ServiceCIDR, { name }, { metadata }).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error
-  })
+  await client.patch(ServiceCIDR, { name }, { metadata }).catch(ignoreNotFound)
 }
 
 async function setCondition(
@@ -116,7 +114,7 @@ async function setCondition(
   wanted: ConditionFacts,
   { client, clock }: ReconcileContext,
 ): Promise<void> {
-  if (isSameVerdict(findCondition(status?.conditions, 'Ready'), wanted)) return
+  if (isSameCondition(findCondition(status?.conditions, 'Ready'), wanted)) return
   const condition = { type: 'Ready', ...wanted, lastTransitionTime: formatTime(clock.now()) }
   const applied = { metadata: { name: metadata.name ?? '' }, status: { conditions: [condition] } }
   await client.apply(ServiceCIDR, applied, { subresource: 'status', fieldManager: 'service-cidr-controller', force: true })

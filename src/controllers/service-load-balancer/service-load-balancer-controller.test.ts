@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import { Event, Node, Service } from '#api/core/v1/kinds.gen.ts'
 import type { V1Service, V1ServiceSpec } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
@@ -121,4 +122,34 @@ test('a pool of many addresses in use is searched no longer than it takes', () =
   assert.throws(() => ledger.assign('one more', 'IPv4', {}), NoAddress)
   ledger.release('s100')
   assert.equal(ledger.assign('one more', 'IPv4', {}), '10.0.0.101')
+})
+
+test('a node that is not heard of for fifteen seconds, or takes its lease away, loses its services to another one', async () => {
+  await using world = await start('10.9.0.0/24')
+  const { client, cluster } = world
+  for (const name of ['n1', 'n2']) {
+    await client.create(Node, { metadata: { name }, spec: {} })
+    await client.patch(Node, { name }, { status: { conditions: [{ type: 'Ready', status: 'True' }] } }, { subresource: 'status' })
+  }
+  const first = nodeOf(await world.create('a')) ?? ''
+  await cluster.clock.advance({ seconds: 60 })
+  const node = async () => nodeOf(await client.get(Service, 'default', 'a'))
+  assert.equal(await node(), first, 'where no node says anything, nobody is missed')
+  const lease = (name: string) => ({ namespace: 'kube-system', name: `load-balancer-${name}` })
+  let second = 0
+  const beat = async (name: string) => {
+    const spec = { holderIdentity: name, renewTime: `2026-01-01T00:00:${String(second++).padStart(2, '0')}.000000Z` }
+    await client.patch(Lease, lease(name), { spec }, { type: 'merge' }).catch(() => client.create(Lease, { metadata: lease(name), spec }))
+    await cluster.clock.advance({ seconds: 2 })
+  }
+  for (let turn = 0; turn < 10; turn++) await beat(first)
+  assert.equal(await node(), first)
+  await cluster.clock.advance({ seconds: 19 })
+  const other = first === 'n1' ? 'n2' : 'n1'
+  assert.equal(await node(), other)
+  for (let turn = 0; turn < 3; turn++) await beat(other)
+  assert.equal(await node(), other)
+  await client.delete(Lease, lease(other))
+  await cluster.clock.advance({ seconds: 1 })
+  assert.equal(await node(), first, 'though it was silent before: there is no third')
 })

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { FakeCluster } from '#testing/fake-cluster.ts'
 
 const start = (signs = true) =>
   FakeCluster.start({
     withoutNodes: true,
     controllers: ['serviceaccount-token'],
-    settings: { rootCa: 'THE CA', ...(signs ? { signToken: (claims: object) => JSON.stringify(claims) } : {}) },
+    settings: { rootCa: 'THE CA', ...defined({ signToken: signs ? (claims: object) => JSON.stringify(claims) : undefined }) },
   })
 
 const tokenSecret = (name: string, annotations: Record<string, string> = {}): V1Secret => ({

@@ -1,6 +1,7 @@
 import { Secret, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1Secret, V1ServiceAccount } from '#api/core/v1/types.gen.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
+import { defined } from '#base/defined.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -46,7 +47,7 @@ export const serviceAccountTokenController = defineController({
     }
     const data = {
       ...secret.data,
-      ...(settings.rootCa === '' ? {} : { 'ca.crt': base64(settings.rootCa) }),
+      ...defined({ 'ca.crt': settings.rootCa === '' ? undefined : base64(settings.rootCa) }),
       namespace: secret.data?.['namespace'] ?? base64(namespace),
       token: secret.data?.['token'] ?? base64(settings.signToken?.(claimsOf(secret, account)) ?? ''),
     }
@@ -60,10 +61,7 @@ export const serviceAccountTokenController = defineController({
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 function found<T>(promise: Promise<T>): Promise<T | undefined> {
-  return promise.catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  return promise.catch(ignoreNotFound)
 }
 
 function claimsOf({ metadata }: V1Secret, { metadata: account }: V1ServiceAccount): Record<string, string> {

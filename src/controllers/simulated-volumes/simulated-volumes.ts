@@ -1,5 +1,6 @@
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { maySeveralNodesHave } from '#controllers/attach-detach/attachable-volume.ts'
 import { type SimulatedCall, type VolumeScript, volumeScriptOf } from '#controllers/simulated-volumes/volume-script.ts'
@@ -50,7 +51,7 @@ export class SimulatedVolumes implements Required<Omit<VolumeDriver, 'nodeName'>
       // Later calls find the script on the volume, also when the class is gone.
       source: { csi: { driver: this.name, volumeHandle: name, volumeAttributes: { ...parameters } } },
       sizeBytes: this.volumes.get(name)?.sizeBytes ?? sizeBytes,
-      ...(script.isOnOneNode && nodeName !== undefined ? { nodeAffinity: { required: { nodeSelectorTerms: terms } } } : {}),
+      ...defined({ nodeAffinity: script.isOnOneNode && nodeName !== undefined ? { required: { nodeSelectorTerms: terms } } : undefined }),
     }
   }
 

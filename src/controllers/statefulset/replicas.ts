@@ -5,7 +5,6 @@ import type { V1ControllerRevision, V1StatefulSet } from '#api/apps/v1/types.gen
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { scaledValue } from '#api/meta/int-or-string.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -19,6 +18,7 @@ import {
   statefulPod,
   withIdentity,
 } from '#controllers/statefulset/identity.ts'
+import { maxUnavailableOf, observeUnavailable } from '#controllers/statefulset/unavailable-metrics.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isAvailable, isDeleting } from '#controllers/workload/pods.ts'
 
@@ -112,26 +112,31 @@ async function condemn(
 }
 
 /** From the highest ordinal down to the partition, one at a time unless more may be missing. */
-async function roll({ set, updateRevision }: SetView, replicas: readonly (V1Pod | undefined)[], context: ReconcileContext): Promise<void> {
-  const { partition = 0, maxUnavailable } = set.spec?.updateStrategy?.rollingUpdate ?? {}
-  const mayMiss = context.settings.isEnabled('MaxUnavailableStatefulSet')
-    ? Math.max(1, scaledValue(maxUnavailable ?? 1, replicas.length, 'up'))
-    : 1
-  let room = mayMiss - replicas.filter((pod) => pod === undefined || !isGood(pod, set, context)).length
-  const name = updateRevision.metadata.name ?? ''
-  for (let index = replicas.length - 1; index >= partition; index--) {
-    const pod = replicas[index]
-    if (pod === undefined) return
-    const isOld = revisionOf(pod) !== name && !isDeleting(pod)
-    // A broken pod of the old revision may always go: it is missing already.
-    const isBroken = !isGood(pod, set, context)
-    if (isOld && (isBroken || room > 0)) {
-      await deleteStatefulPod(set, pod, context)
-      if (mayMiss === 1) return
-      if (!isBroken) room--
-    } else if (mayMiss === 1 && isBroken) {
-      return
+async function roll(view: SetView, replicas: readonly (V1Pod | undefined)[], context: ReconcileContext): Promise<void> {
+  const { set, updateRevision } = view
+  const { partition = 0 } = set.spec?.updateStrategy?.rollingUpdate ?? {}
+  const isOld = (pod: V1Pod) => revisionOf(pod) !== updateRevision.metadata.name && !isDeleting(pod)
+  if (!context.settings.isEnabled('MaxUnavailableStatefulSet')) {
+    for (let index = replicas.length - 1; index >= partition; index--) {
+      const pod = replicas[index]
+      if (pod === undefined) return
+      if (isOld(pod)) {
+        await deleteStatefulPod(set, pod, context)
+        return
+      }
+      if (!isGood(pod, set, context)) return
     }
+    return
+  }
+  const unavailable = replicas.filter((pod) => pod === undefined || !isGood(pod, set, context)).length
+  observeUnavailable(set, unavailable, context)
+  // Those that are broken count as well, be they old: what is missing has to come back before anything else goes.
+  let room = maxUnavailableOf(set) - unavailable
+  for (let index = replicas.length - 1; index >= partition && room > 0; index--) {
+    const pod = replicas[index]
+    if (pod === undefined || !isOld(pod)) continue
+    await deleteStatefulPod(set, pod, context)
+    room--
   }
 }
 

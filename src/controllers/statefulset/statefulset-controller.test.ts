@@ -117,3 +117,26 @@ test('claims go with the pods that are scaled away, and with the set, when the p
   await cluster.advance({ seconds: 15 })
   assert.deepEqual(await left(), [])
 })
+
+for (const { maxUnavailable, expected } of [
+  // The one that is broken is all that may be missing.
+  { maxUnavailable: 1, expected: ['db-0 db:1', 'db-1 db:1', 'db-2 db:1', 'db-3 db:1'] },
+  { maxUnavailable: '49%', expected: ['db-0 db:1', 'db-1 db:1', 'db-2 db:1', 'db-3 db:1'] },
+  { maxUnavailable: 2, expected: ['db-0 db:2', 'db-1 db:2', 'db-2 db:2', 'db-3 db:2'] },
+]) {
+  test(`where ${maxUnavailable} of four may be missing, a pod that is broken counts`, async () => {
+    const rollingUpdate = { maxUnavailable }
+    await using cluster = await started(
+      { replicas: 4, podManagementPolicy: 'Parallel', updateStrategy: { type: 'RollingUpdate', rollingUpdate } },
+      {
+        fateOf: ({ metadata, spec }) => (metadata.name === 'db-0' && spec.containers[0]?.image === 'db:1' ? 'hangs' : 'runs'),
+        featureGates: ['MaxUnavailableStatefulSet=true'],
+        settings: { isEnabled: (gate) => gate === 'MaxUnavailableStatefulSet' },
+      },
+    )
+    await cluster.advance({ seconds: 10 })
+    await setImage(cluster, 'db:2')
+    await cluster.advance({ minutes: 2 })
+    assert.deepEqual(await images(cluster), expected)
+  })
+}

@@ -11,6 +11,7 @@ import { defineController, type ReconcileContext } from '#controllers/runtime/de
 import { on } from '#controllers/runtime/triggers.ts'
 import { ordinalOf, replicasOf, revisionOf } from '#controllers/statefulset/identity.ts'
 import { bringIntoShape, type SetView } from '#controllers/statefulset/replicas.ts'
+import { observeMaxUnavailable } from '#controllers/statefulset/unavailable-metrics.ts'
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
 import { isAvailable, isDeleting, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { type History, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
@@ -51,6 +52,7 @@ export const statefulSetController = defineController({
         trouble = error
       })
     }
+    observeMaxUnavailable(set, context)
     await writeStatus(set, statusOf(view, history, context.clock.now()), context)
     const used = new Set([currentRevision.metadata.name, history.current.metadata.name, ...pods.map(revisionOf)])
     await truncateHistory(history, ({ metadata }) => used.has(metadata.name), spec.revisionHistoryLimit ?? 10, context)

@@ -71,10 +71,10 @@ async function tellUse(claim: V1PersistentVolumeClaim, { cache, client, clock }:
   const known = conditions.find(({ type }) => type === 'Unused')
   const status = isUsed ? 'False' : 'True'
   if (known?.status === status) return
-  const told = isUsed
+  const explanation = isUsed
     ? { reason: 'PodUsingPVC', message: 'A pod is currently referencing this PVC' }
     : { reason: 'NoPodsUsingPVC', message: 'No pods are currently referencing this PVC' }
-  const unused = { type: 'Unused', status, lastTransitionTime: formatTime(clock.now()), ...told }
+  const unused = { type: 'Unused', status, lastTransitionTime: formatTime(clock.now()), ...explanation }
   const next = [...conditions.filter((each) => each !== known), unused]
   await writeStatus(client, PersistentVolumeClaim, claim, { ...claim.status, conditions: next })
 }

@@ -1,4 +1,5 @@
 import type { Kind } from '#api/kind.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -15,7 +16,8 @@ export async function protect<T extends KubernetesObject>(
   const { finalizers = [] } = object.metadata ?? {}
   const write = (next: string[]) => client.update(kind, { ...object, metadata: { ...object.metadata, finalizers: next } })
   if (!isDeleting(object)) await write([...finalizers, finalizer])
-  else if (!(await isUsed())) await write(finalizers.filter((each) => each !== finalizer))
+  // Whoever took the last other finalizer off may have ended it in the meantime.
+  else if (!(await isUsed())) await write(finalizers.filter((each) => each !== finalizer)).catch(ignoreNotFound)
 }
 
 /** Whether anything is to be done about the object at all. */

@@ -3,7 +3,7 @@
 import { CustomResourceDefinition } from '#api/apiextensions/v1/kinds.gen.ts'
 import type { V1CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.ts'
 import { findCondition } from '#api/meta/find-condition.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1beta1StorageVersionMigration } from '#api/storagemigration/v1beta1/types.gen.ts'
 import { defined } from '#base/defined.ts'
@@ -25,9 +25,9 @@ export async function finishDefinition(
   const definition = await definitionOf(migration, context)
   if (definition === undefined) return
   if (!isDone) return tell(definition, 'False', 'MigrationFailed', 'The migration has failed', undefined, context)
-  const told = findCondition(definition.status?.conditions, conditionType)
+  const condition = findCondition(definition.status?.conditions, conditionType)
   // A definition that changed meanwhile may have another storage version by now.
-  const isSame = told?.observedGeneration === definition.metadata.generation
+  const isSame = condition?.observedGeneration === definition.metadata.generation
   const storage = definition.spec.versions.find((version) => version.storage)?.name
   const what = isSame
     ? ' and the stored versions have been updated'
@@ -42,10 +42,7 @@ async function definitionOf(
   { client }: ReconcileContext,
 ): Promise<V1CustomResourceDefinition | undefined> {
   const { group, resource } = spec.resource
-  return client.get(CustomResourceDefinition, '', `${resource}.${group || 'core'}`).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  return client.get(CustomResourceDefinition, '', `${resource}.${group || 'core'}`).catch(ignoreNotFound)
 }
 
 async function tell(

@@ -2,12 +2,13 @@ import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { toleratesTaint } from '#api/core/v1/node/tolerations.ts'
 import type { V1Node, V1Pod, V1Taint } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
-import { formatTime, parseTime } from '#api/meta/time.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
+import { parseTime } from '#api/meta/time.ts'
 import { smallest } from '#base/append.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
+import { deleteDisruptedPod } from '#controllers/workload/delete-disrupted-pod.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 const sameTolerations = equalityOf(Pod).at('spec').at('tolerations')
@@ -88,21 +89,11 @@ function toleratedSeconds({ spec }: V1Pod, taints: readonly V1Taint[]): number |
   return shortest
 }
 
-async function evict(pod: V1Pod, { client, events, clock, cache }: ReconcileContext): Promise<void> {
+async function evict(pod: V1Pod, context: ReconcileContext): Promise<void> {
+  const { events, cache } = context
   const { namespace, name, uid = '' } = pod.metadata
   sinceOf(cache).delete(uid)
   events.normal(Pod, pod, 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`)
-  const condition = {
-    type: 'DisruptionTarget',
-    status: 'True',
-    reason: 'DeletionByTaintManager',
-    message: 'Taint manager: deleting due to NoExecute taint',
-    lastTransitionTime: formatTime(clock.now()),
-  }
-  try {
-    await client.patch(Pod, pod.metadata, { metadata: { uid }, status: { conditions: [condition] } }, { subresource: 'status' })
-    await client.delete(Pod, pod.metadata, { uid })
-  } catch (error) {
-    if (!isNotFound(error)) throw error
-  }
+  const why = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }
+  await deleteDisruptedPod(context, pod, why).catch(ignoreNotFound)
 }

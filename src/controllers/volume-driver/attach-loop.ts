@@ -1,12 +1,13 @@
 import { PersistentVolume } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
 import { attachedVolume } from '#api/core/v1/volume/migrated-volume.ts'
-import { isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import type { V1VolumeAttachment } from '#api/storage/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { attachmentsOfVolume, indexAttachments } from '#controllers/attach-detach/attachments.ts'
 import { defineController, expectedFailure, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import type { Controller } from '#controllers/runtime/environment.ts'
@@ -61,11 +62,7 @@ export function attachLoop({ driver, signal }: DriverLoop): Controller {
           throw expectedFailure(errorMessage(error))
         }
         const finalizers = attachment.metadata.finalizers.filter((each) => each !== finalizer)
-        await client
-          .update(VolumeAttachment, { ...attachment, metadata: { ...attachment.metadata, finalizers } })
-          .catch((error: unknown) => {
-            if (!isNotFound(error)) throw error
-          })
+        await client.update(VolumeAttachment, { ...attachment, metadata: { ...attachment.metadata, finalizers } }).catch(ignoreNotFound)
         return
       }
       if (attachment.status?.attached) return
@@ -81,7 +78,7 @@ export function attachLoop({ driver, signal }: DriverLoop): Controller {
         const metadata = await driver.attach?.(request, signal)
         const status = {
           attached: true,
-          ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { attachmentMetadata: metadata }),
+          ...omitEmpty({ attachmentMetadata: metadata }),
         }
         await client.patch(
           VolumeAttachment,
@@ -128,12 +125,7 @@ function attacherFinalizer(driver: string): string {
 /** Undefined when the volume is gone. */
 async function requestOf({ spec, status }: V1VolumeAttachment, { cache, client }: ReconcileContext): Promise<AttachRequest | undefined> {
   const name = spec.source.persistentVolumeName ?? ''
-  const volume =
-    cache.get(PersistentVolume, '', name) ??
-    (await client.get(PersistentVolume, '', name).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    }))
+  const volume = cache.get(PersistentVolume, '', name) ?? (await client.get(PersistentVolume, '', name).catch(ignoreNotFound))
   if (volume === undefined) return undefined
   const isReadOnly = volume.spec.csi?.readOnly ?? false
   return { volume, nodeName: spec.nodeName, isReadOnly, ...defined({ metadata: status?.attachmentMetadata }) }

@@ -7,12 +7,12 @@ import { omitEmpty } from '#base/omit-empty.ts'
 export function claimCondition(
   { conditions = [] }: V1PersistentVolumeClaimStatus,
   type: string,
-  told: { message: string } | undefined,
+  condition: { message: string } | undefined,
   clock: Clock,
 ): V1PersistentVolumeClaimCondition[] {
   const others = conditions.filter((each) => each.type !== type)
-  if (told === undefined) return others
+  if (condition === undefined) return others
   const before = conditions.find((each) => each.type === type)
   const lastTransitionTime = before?.status === 'True' ? (before.lastTransitionTime ?? null) : formatTime(clock.now())
-  return [...others, { type, status: 'True', lastProbeTime: null, lastTransitionTime, ...omitEmpty({ message: told.message }) }]
+  return [...others, { type, status: 'True', lastProbeTime: null, lastTransitionTime, ...omitEmpty({ message: condition.message }) }]
 }

@@ -1,7 +1,8 @@
 import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
-import type { V1PersistentVolume, V1PersistentVolumeClaim } from '#api/core/v1/types.gen.ts'
+import type { V1PersistentVolume, V1PersistentVolumeClaim, V1PersistentVolumeClaimStatus } from '#api/core/v1/types.gen.ts'
 import { VolumeAttributesClass } from '#api/storage/v1/kinds.gen.ts'
 import type { V1VolumeAttributesClass } from '#api/storage/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { writeStatus } from '#controllers/kit/write-status.ts'
@@ -27,7 +28,7 @@ export function modifyLoop(loop: DriverLoop): Controller {
     concurrency: 100,
     // What we tell of failures is no reason to try again at once.
     ignores: (claim, prev) =>
-      claim.status?.phase !== 'Bound' || wantedClass(claim) === undefined || (prev !== undefined && isSameWish(claim, prev)),
+      claim.status?.phase !== 'Bound' || wantedClass(claim) === undefined || (prev !== undefined && isSameRequest(claim, prev)),
     watches: [
       on(VolumeAttributesClass, ({ metadata }, cache) =>
         cache
@@ -41,22 +42,24 @@ export function modifyLoop(loop: DriverLoop): Controller {
       const volume = ownVolumeOf(claim, loop.driver, context.cache)
       if (target === undefined || volume === undefined) return
       const attributesClass = context.cache.get(VolumeAttributesClass, '', target)
-      if (attributesClass === undefined) return refuse(claim, target, `VAC ${target} does not exist.`, context)
+      if (attributesClass === undefined) {
+        context.events.warning(PersistentVolumeClaim, claim, 'VolumeModifyFailed', `VAC "${target}" does not exist.`)
+        return refuse(claim, { target, state: 'Pending' }, context)
+      }
       const { driverName } = attributesClass
       if (driverName !== loop.driver.name) {
-        return refuse(
-          claim,
-          target,
-          `VAC ${target} does not belong to the driver ${loop.driver.name}: its driver is ${driverName}`,
-          context,
-        )
+        // What another driver's parameters would mean to this one is not asked.
+        const message = `VAC "${target}" does not belong to the driver ${loop.driver.name}: its driver is ${driverName}`
+        context.events.warning(PersistentVolumeClaim, claim, 'VolumeModifyFailed', message)
+        const conditions = claimCondition(claim.status ?? {}, 'ModifyVolumeError', { message }, context.clock)
+        return refuse(claim, { target, state: 'Infeasible', conditions }, context)
       }
       await modify(claim, volume, attributesClass, loop, context)
     },
   })
 }
 
-const isSameWish = (next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim): boolean =>
+const isSameRequest = (next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim): boolean =>
   prev.status?.phase === 'Bound' &&
   next.metadata.uid === prev.metadata.uid &&
   next.spec.volumeAttributesClassName === prev.spec.volumeAttributesClassName &&
@@ -73,16 +76,17 @@ function wantedClass({ spec, status }: V1PersistentVolumeClaim): string | undefi
   return wanted
 }
 
+type Refusal = { target: string; state: 'Pending' | 'Infeasible'; conditions?: V1PersistentVolumeClaimStatus['conditions'] }
+
 async function refuse(
   claim: V1PersistentVolumeClaim,
-  target: string,
-  message: string,
-  { client, events }: ReconcileContext,
+  { target, state, conditions = claim.status?.conditions }: Refusal,
+  { client }: ReconcileContext,
 ): Promise<void> {
-  events.warning(PersistentVolumeClaim, claim, 'VolumeModifyFailed', message)
   await writeStatus(client, PersistentVolumeClaim, claim, {
     ...claim.status,
-    modifyVolumeStatus: { targetVolumeAttributesClassName: target, status: 'Pending' },
+    modifyVolumeStatus: { targetVolumeAttributesClassName: target, status: state },
+    ...defined({ conditions }),
   })
 }
 
@@ -103,7 +107,12 @@ async function modify(
     current = await writeStatus(client, PersistentVolumeClaim, claim, {
       ...claim.status,
       modifyVolumeStatus: { targetVolumeAttributesClassName: target, status: 'InProgress' },
-      conditions: claimCondition(claim.status ?? {}, 'ModifyingVolume', { message: '' }, clock),
+      conditions: claimCondition(
+        claim.status ?? {},
+        'ModifyingVolume',
+        { message: `Modifying volume to "${target}" is in progress.` },
+        clock,
+      ),
     })
     events.normal(PersistentVolumeClaim, claim, 'VolumeModify', `external resizer is modifying ${said}`)
   }

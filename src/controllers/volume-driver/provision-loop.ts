@@ -9,7 +9,7 @@ import {
   storageProvisioner,
 } from '#api/core/v1/volume/volume-annotations.ts'
 import { quantityOf } from '#api/meta/quantity.ts'
-import { isAlreadyExists } from '#api/meta/server-response.ts'
+import { ignoreAlreadyExists } from '#api/meta/server-response.ts'
 import { StorageClass, VolumeAttributesClass } from '#api/storage/v1/kinds.gen.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
@@ -111,9 +111,7 @@ async function provision(
     throw expectedFailure(errorMessage(error))
   }
   if (made === undefined) return
-  await client.create(PersistentVolume, volumeFor(claim, storageClass, volumeName, driver.name, made)).catch((error: unknown) => {
-    if (!isAlreadyExists(error)) throw error
-  })
+  await client.create(PersistentVolume, volumeFor(claim, storageClass, volumeName, driver.name, made)).catch(ignoreAlreadyExists)
   begun.delete(key)
   events.normal(PersistentVolumeClaim, claim, 'ProvisioningSucceeded', `Successfully provisioned volume ${volumeName}`)
 }
@@ -121,7 +119,7 @@ async function provision(
 /** The scheduler chooses another node once the claim has none. */
 async function tryElsewhere(claim: V1PersistentVolumeClaim, why: string, { client, logger }: ReconcileContext): Promise<void> {
   const { [selectedNode]: _, ...annotations } = claim.metadata.annotations ?? {}
-  logger.debug('volume is to be made elsewhere', { claim: keyOf(claim), reason: why })
+  logger.warn('failed to provision volume on the selected node, rescheduling', { claim: keyOf(claim), error: why })
   await client.update(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, annotations } })
 }
 

@@ -26,7 +26,7 @@ export function resizeLoop(loop: DriverLoop): Controller {
     reads: [PersistentVolume],
     concurrency: 100,
     // What we tell of failures is no reason to try again at once.
-    ignores: (claim, prev) => claim.status?.phase !== 'Bound' || (prev !== undefined && isSameWish(claim, prev)),
+    ignores: (claim, prev) => claim.status?.phase !== 'Bound' || (prev !== undefined && isSameRequest(claim, prev)),
     async reconcile(claim, context) {
       const volume = ownVolumeOf(claim, loop.driver, context.cache)
       const size = volume === undefined ? undefined : wantedSize(claim, volume)
@@ -36,7 +36,7 @@ export function resizeLoop(loop: DriverLoop): Controller {
   })
 }
 
-const isSameWish = (next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim): boolean =>
+const isSameRequest = (next: V1PersistentVolumeClaim, prev: V1PersistentVolumeClaim): boolean =>
   prev.status?.phase === 'Bound' &&
   sizeOf(next) === sizeOf(prev) &&
   next.status?.capacity?.['storage'] === prev.status.capacity?.['storage'] &&

@@ -23,9 +23,9 @@ test('a claim gets a volume made for it, and both go together', async () => {
   ])
   assert.equal(volume.spec.capacity?.['storage'], '5Gi')
   assert.equal(all.storage.volumes.size, 1)
-  const told = await all.told('data')
-  assert.ok(told.includes('Provisioning: External provisioner is provisioning volume for claim "default/data"'), told.join('\n'))
-  assert.ok(told.includes(`ProvisioningSucceeded: Successfully provisioned volume ${claim.spec.volumeName}`), told.join('\n'))
+  const recorded = await all.eventsOf('data')
+  assert.ok(recorded.includes('Provisioning: External provisioner is provisioning volume for claim "default/data"'), recorded.join('\n'))
+  assert.ok(recorded.includes(`ProvisioningSucceeded: Successfully provisioned volume ${claim.spec.volumeName}`), recorded.join('\n'))
   await all.cluster.client.delete(PersistentVolumeClaim, { namespace: 'default', name: 'data' })
   await all.cluster.advance({ seconds: 5 })
   assert.ok(await all.isGone('data'))
@@ -42,9 +42,9 @@ test('provisioning that fails is tried again, and told; what was made without an
   await all.cluster.advance({ seconds: 60 })
   assert.equal((await all.claim('data')).status?.phase, 'Bound')
   assert.equal(all.storage.volumes.size, 1)
-  const told = await all.told('data')
+  const recorded = await all.eventsOf('data')
   assert.ok(
-    told.some((line) => line.startsWith('ProvisioningFailed: failed to provision volume with StorageClass "sim": simulated failure')),
+    recorded.some((line) => line.startsWith('ProvisioningFailed: failed to provision volume with StorageClass "sim": simulated failure')),
   )
 })
 
@@ -94,7 +94,7 @@ test('a volume that cannot be deleted stays until it can be', async () => {
   await all.cluster.client.delete(PersistentVolumeClaim, { namespace: 'default', name: 'data' })
   await all.cluster.advance({ seconds: 6 })
   assert.equal((await all.cluster.get(PersistentVolume, '', spec.volumeName ?? '')).status?.phase, 'Released')
-  assert.ok((await all.told(spec.volumeName ?? '')).includes('VolumeFailedDelete: simulated failure of delete'))
+  assert.ok((await all.eventsOf(spec.volumeName ?? '')).includes('VolumeFailedDelete: simulated failure of delete'))
   await all.cluster.advance({ seconds: 60 })
   assert.deepEqual(await all.cluster.list(PersistentVolume), [])
   assert.equal(all.storage.volumes.size, 0)
@@ -126,11 +126,11 @@ test('a claim that asks for more gets it, with everything said on the way', asyn
   assert.deepEqual(after?.conditions ?? [], [])
   assert.equal((await all.volumeOf('data')).spec.capacity?.['storage'], '8Gi')
   assert.equal([...all.storage.volumes.values()][0]?.sizeBytes, 8 * gibibyte)
-  const told = await all.told('data')
+  const recorded = await all.eventsOf('data')
   for (const reason of ['ExternalExpanding', 'Resizing', 'VolumeResizeFailed', 'VolumeResizeSuccessful']) {
     assert.ok(
-      told.some((line) => line.startsWith(`${reason}: `)),
-      `${reason} in\n${told.join('\n')}`,
+      recorded.some((line) => line.startsWith(`${reason}: `)),
+      `${reason} in\n${recorded.join('\n')}`,
     )
   }
 })
@@ -202,5 +202,15 @@ test('a volume gets the attributes its claim asks for, and a class that is used 
   assert.equal(await all.cluster.find(VolumeAttributesClass, '', 'silver'), undefined)
   await ask('foreign')
   await all.cluster.advance({ seconds: 5 })
+  const refused = (await all.claim('data')).status
+  assert.equal(refused?.modifyVolumeStatus?.status, 'Infeasible')
+  assert.match(refused?.conditions?.[0]?.message ?? '', /^VAC "foreign" does not belong to the driver /)
+  await ask('none')
+  await all.cluster.advance({ seconds: 5 })
   assert.equal((await all.claim('data')).status?.modifyVolumeStatus?.status, 'Pending')
+  await attributes('none', '4')
+  await all.cluster.advance({ seconds: 30 })
+  const recovered = (await all.claim('data')).status
+  assert.equal(recovered?.currentVolumeAttributesClassName, 'none')
+  assert.deepEqual(recovered?.conditions ?? [], [])
 })

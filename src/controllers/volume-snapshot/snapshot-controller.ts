@@ -1,6 +1,6 @@
 import { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/kinds.gen.ts'
 import type { V1PersistentVolume } from '#api/core/v1/types.gen.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isAlreadyExists } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
 import { withFinalizer } from '#controllers/kit/finalizer.ts'
@@ -73,7 +73,7 @@ async function contentOf(snapshot: VolumeSnapshot, context: ReconcileContext): P
   if (volumeSnapshotContentName !== undefined)
     return { content: await preparedContent(snapshot, volumeSnapshotContentName, context), snapshot }
   const name = `snapcontent-${snapshot.metadata.uid}`
-  const present = await client.get(VolumeSnapshotContent, '', name).catch(orUndefined)
+  const present = await client.get(VolumeSnapshotContent, '', name).catch(ignoreNotFound)
   if (present !== undefined) return { content: present, snapshot }
   // Its content is gone: what it was taken of may be another by now.
   if (snapshot.status?.boundVolumeSnapshotContentName)
@@ -102,7 +102,7 @@ async function contentOf(snapshot: VolumeSnapshot, context: ReconcileContext): P
 }
 
 async function preparedContent(snapshot: VolumeSnapshot, name: string, { client }: ReconcileContext): Promise<VolumeSnapshotContent> {
-  const content = await client.get(VolumeSnapshotContent, '', name).catch(orUndefined)
+  const content = await client.get(VolumeSnapshotContent, '', name).catch(ignoreNotFound)
   if (content === undefined) throw new SnapshotProblem('SnapshotContentMissing', 'VolumeSnapshotContent is missing')
   const { namespace, name: bound, uid } = content.spec.volumeSnapshotRef
   const { metadata } = snapshot
@@ -115,7 +115,7 @@ async function preparedContent(snapshot: VolumeSnapshot, name: string, { client 
 }
 
 async function volumeOf({ metadata }: VolumeSnapshot, claimName: string, { client }: ReconcileContext): Promise<V1PersistentVolume> {
-  const claim = await client.get(PersistentVolumeClaim, metadata.namespace ?? '', claimName).catch(orUndefined)
+  const claim = await client.get(PersistentVolumeClaim, metadata.namespace ?? '', claimName).catch(ignoreNotFound)
   const failed = 'Failed to create snapshot content with error'
   if (claim === undefined) {
     throw new SnapshotProblem(
@@ -176,23 +176,20 @@ function statusFrom({ metadata, status }: VolumeSnapshotContent, snapshot: Volum
     ...snapshot.status,
     boundVolumeSnapshotContentName: metadata.name ?? '',
     readyToUse,
-    ...(creationTime === undefined ? {} : { creationTime: formatTime(Math.floor(creationTime / 1_000_000)) }),
-    ...(restoreSize === undefined ? {} : { restoreSize: String(restoreSize) }),
+    ...defined({
+      creationTime: creationTime === undefined ? undefined : formatTime(Math.floor(creationTime / 1_000_000)),
+      restoreSize: restoreSize === undefined ? undefined : String(restoreSize),
+    }),
     ...(error === undefined ? { error: undefined } : { error }),
   } as Status
 }
 
 async function release(snapshot: VolumeSnapshot, { client }: ReconcileContext): Promise<undefined | 'pending'> {
   const name = snapshot.status?.boundVolumeSnapshotContentName ?? `snapcontent-${snapshot.metadata.uid}`
-  const content = await client.get(VolumeSnapshotContent, '', name).catch(orUndefined)
+  const content = await client.get(VolumeSnapshotContent, '', name).catch(ignoreNotFound)
   if (content === undefined || content.spec.volumeSnapshotRef.uid !== snapshot.metadata.uid || content.spec.deletionPolicy === 'Retain')
     return undefined
   if (content.metadata.deletionTimestamp === undefined)
     await client.delete(VolumeSnapshotContent, { name }, { uid: content.metadata.uid ?? '' })
   return 'pending'
-}
-
-const orUndefined = (error: unknown): undefined => {
-  if (isNotFound(error)) return undefined
-  throw error
 }

@@ -4,7 +4,7 @@ import type { Kind } from '#api/kind.ts'
 import { apiVersionOf } from '#api/meta/gvk.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
 import type { LabelSelector } from '#api/meta/selector.ts'
-import { isInvalid, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isInvalid, isNotFound } from '#api/meta/server-response.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
 import type { Client } from '#client/client.ts'
@@ -52,10 +52,7 @@ async function isAlive<Owner extends KubernetesObject>(
   { ownerKind, owner }: Pick<Claim<Owner, KubernetesObject>, 'ownerKind' | 'owner'>,
 ): Promise<boolean> {
   const { namespace = '', name = '', uid } = owner.metadata ?? {}
-  const fresh = await client.get(ownerKind, namespace, name).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  const fresh = await client.get(ownerKind, namespace, name).catch(ignoreNotFound)
   return fresh !== undefined && fresh.metadata?.uid === uid && !isDeleting(fresh)
 }
 
@@ -73,10 +70,7 @@ async function adopt<Owner extends KubernetesObject, Child extends KubernetesObj
     blockOwnerDeletion: true,
   }
   const patch = { metadata: { ownerReferences: [reference], uid: metadata?.uid, ...defined({ finalizers }) } }
-  return client.patch(childKind, metadata ?? {}, patch).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined
-    throw error
-  })
+  return client.patch(childKind, metadata ?? {}, patch).catch(ignoreNotFound)
 }
 
 async function release<Owner extends KubernetesObject, Child extends KubernetesObject>(

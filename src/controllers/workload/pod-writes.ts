@@ -30,13 +30,14 @@ export function podFromTemplate<T extends KubernetesObject>({ kind, object }: Ow
   }
 }
 
+/** What comes back is shared, and stays as it is. */
 export async function createPod<T extends KubernetesObject>(
   { client, events }: ReconcileContext,
   { kind, object }: Owner<T>,
   pod: V1Pod,
 ): Promise<V1Pod> {
   try {
-    const created = await client.create(Pod, pod)
+    const created = await client.create(Pod, pod, { onlyReadsAnswer: true })
     events.normal(kind, object, 'SuccessfulCreate', `Created pod: ${created.metadata.name}`)
     return created
   } catch (error) {

@@ -6,7 +6,7 @@ import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { labelSelectorFrom } from '#api/meta/selector.ts'
-import { isAlreadyExists, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreNotFound, isAlreadyExists } from '#api/meta/server-response.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
@@ -104,9 +104,7 @@ export async function truncateHistory(
 ): Promise<void> {
   const unused = all.filter((revision) => !isUsed(revision))
   for (const { metadata } of unused.slice(0, Math.max(0, unused.length - limit))) {
-    await client.delete(ControllerRevision, metadata).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error
-    })
+    await client.delete(ControllerRevision, metadata).catch(ignoreNotFound)
   }
 }
 

@@ -59,8 +59,8 @@ cluster.local {
 
   test('what a cluster gets by itself can be read', async () => {
     const stubDomains = { 'corp.example': ['10.1.0.1', '10.1.0.2:5353'] }
-    const wish = { clusterDomain: 'cluster.local', upstreams: ['10.0.0.1'], stubDomains, servesHealth: true }
-    const dns = await DnsUnderTest.start(defaultCorefile(wish), { answering: () => ({}) })
+    const options = { clusterDomain: 'cluster.local', upstreams: ['10.0.0.1'], stubDomains, servesHealth: true }
+    const dns = await DnsUnderTest.start(defaultCorefile(options), { answering: () => ({}) })
     assert.deepEqual(
       dns.blocks.map(({ zones }) => zones),
       [['.'], ['corp.example.']],
@@ -68,7 +68,7 @@ cluster.local {
     await dns.ask('x.corp.example.')
     assert.match(dns.upstreams.asked[0] ?? '', /^10\.1\.0\.[12]:/)
     assert.equal(dns.blocks[0]?.parts.flatMap(({ http }) => http ?? []).length, 3)
-    await DnsUnderTest.start(defaultCorefile({ ...wish, upstreams: [], servesHealth: false }))
+    await DnsUnderTest.start(defaultCorefile({ ...options, upstreams: [], servesHealth: false }))
   })
 
   test('a cache on a node asks the cluster by TCP and the world by itself', async () => {

@@ -1,6 +1,6 @@
 /** Configurations for those who bring none. */
 
-export type CorefileWish = {
+export type CorefileOptions = {
   clusterDomain: string
   /** Where everything else is asked: addresses, or a file that names them. */
   upstreams: readonly string[]
@@ -11,7 +11,7 @@ export type CorefileWish = {
 }
 
 /** As clusters usually have it. */
-export function defaultCorefile({ clusterDomain, upstreams, stubDomains, servesHealth }: CorefileWish): string {
+export function defaultCorefile({ clusterDomain, upstreams, stubDomains, servesHealth }: CorefileOptions): string {
   const stubs = Object.entries(stubDomains).map(
     ([domain, servers]) => `${domain}:53 {\n    errors\n    cache 30\n    loop\n    forward . ${servers.join(' ')}\n}\n`,
   )
@@ -37,7 +37,7 @@ export function defaultCorefile({ clusterDomain, upstreams, stubDomains, servesH
   return `.:53 {\n${lines.map((line) => `    ${line}\n`).join('')}}\n${stubs.join('')}`
 }
 
-export type NodeCacheWish = {
+export type NodeCacheOptions = {
   /** Listened on, here and nowhere else. */
   addresses: readonly string[]
   clusterDomain: string
@@ -47,7 +47,7 @@ export type NodeCacheWish = {
 }
 
 /** A cache beside the pods of one node, in front of the cluster's servers. */
-export function nodeCacheCorefile({ addresses, clusterDomain, clusterServers, upstreams }: NodeCacheWish): string {
+export function nodeCacheCorefile({ addresses, clusterDomain, clusterServers, upstreams }: NodeCacheOptions): string {
   const bind = `bind ${addresses.join(' ')}`
   const toCluster = `forward . ${clusterServers.join(' ')} {\n        force_tcp\n    }`
   const own = [clusterDomain, 'in-addr.arpa', 'ip6.arpa'].map(

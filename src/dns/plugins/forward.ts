@@ -1,3 +1,4 @@
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { SocketAddress } from '#base/sockets.ts'
 import { parseDuration } from '#dns/corefile/duration.ts'
 import type { Directive } from '#dns/corefile/parse-corefile.ts'
@@ -70,7 +71,7 @@ class Forwarding {
   readonly #context: PluginContext
   readonly #underWay = new Map<string, Promise<DnsResponse>>()
   #upstreams: Upstream[] = []
-  #watches: Disposable[] = []
+  #changes: FollowedFiles | undefined
   #turn = 0
 
   private constructor(settings: ForwardSettings, context: PluginContext) {
@@ -80,16 +81,15 @@ class Forwarding {
 
   static async open(settings: ForwardSettings, context: PluginContext): Promise<Forwarding> {
     const forwarding = new Forwarding(settings, context)
-    await forwarding.#resolveTargets()
     const { files, logger } = context
-    for (const path of settings.to.filter((target) => target.startsWith('/'))) {
-      const again = () => {
-        forwarding
-          .#resolveTargets()
-          .catch((error: unknown) => logger.warn('failed to reload upstream name servers', { path, error: String(error) }))
-      }
-      forwarding.#watches.push(files.watch(path, again))
-    }
+    const paths = settings.to.filter((target) => target.startsWith('/'))
+    const changes = FollowedFiles.at(paths, files)
+    forwarding.#changes = changes
+    await forwarding.#resolveTargets()
+    changes.readAgain(
+      () => forwarding.#resolveTargets(),
+      (error) => logger.warn('failed to reload upstream name servers', { paths, error: String(error) }),
+    )
     return forwarding
   }
 
@@ -99,7 +99,7 @@ class Forwarding {
   }
 
   stop(): void {
-    for (const watch of this.#watches) watch[Symbol.dispose]()
+    this.#changes?.[Symbol.dispose]()
     for (const upstream of this.#upstreams) upstream.stop()
   }
 

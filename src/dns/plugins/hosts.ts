@@ -1,3 +1,4 @@
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { Directive } from '#dns/corefile/parse-corefile.ts'
 import { zoneName } from '#dns/corefile/zone-address.ts'
 import { type DnsRequest, type DnsResponse, dnsResponse } from '#dns/handler.ts'
@@ -27,12 +28,11 @@ export const hosts: DnsPlugin = {
       table = next
       metrics.hostsEntries.set(next.byName.size)
     }
+    const changes = FollowedFiles.at([path], files)
     await read()
-    const watch = files.watch(path, () => {
-      read().catch((error: unknown) => logger.warn('failed to reload hosts file', { path, error: String(error) }))
-    })
+    changes.readAgain(read, (error) => logger.warn('failed to reload hosts file', { path, error: String(error) }))
     return {
-      stop: () => watch[Symbol.dispose](),
+      stop: () => changes[Symbol.dispose](),
       handle: (next) => (request) => {
         if (!zones.some((zone) => isWithin(request.name, zone))) return next(request)
         const answers = answersFor(request, table, settings)

@@ -23,12 +23,12 @@ export const log: DnsPlugin = {
       handle: (next) => (request) => {
         const startedMs = clock.monotonic()
         const response = next(request)
-        const told = (each: DnsResponse): DnsResponse => {
+        const logged = (each: DnsResponse): DnsResponse => {
           note(request, startedMs, rcodeName(each.rcode))
           return each
         }
-        if (!(response instanceof Promise)) return told(response)
-        return response.then(told, (error: unknown) => {
+        if (!(response instanceof Promise)) return logged(response)
+        return response.then(logged, (error: unknown) => {
           note(request, startedMs, 'SERVFAIL')
           throw error
         })

@@ -1,5 +1,7 @@
 /** From the bytes of a question to the bytes of its answer. */
+
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { SocketAddress } from '#base/sockets.ts'
 import type { DnsMetrics } from '#dns/dns-metrics.ts'
@@ -57,7 +59,7 @@ export function packetAnswerer({ clock, logger, metrics, blocks }: AnswerPacketO
       ...{ isRecursionDesired: query.isRecursionDesired, isDnssecOk: query.edns?.isDnssecOk ?? false },
       ...{ isCheckingDisabled: query.isCheckingDisabled, isAuthenticated: query.isAuthenticated },
     }
-    const told = (response: DnsResponse): Buffer => {
+    const encoded = (response: DnsResponse): Buffer => {
       const payloadBytes = Math.max(query.edns?.payloadBytes ?? 0, smallestPayload)
       const limit = protocol === 'tcp' ? largestMessage : Math.min(payloadBytes, block.payloadBytes)
       const answer = written(query, response, limit)
@@ -66,10 +68,10 @@ export function packetAnswerer({ clock, logger, metrics, blocks }: AnswerPacketO
     }
     try {
       const response = block.handler(request)
-      if (!(response instanceof Promise)) return told(response)
-      return response.then(told).catch((error: unknown) => told(failed(error, request)))
+      if (!(response instanceof Promise)) return encoded(response)
+      return response.then(encoded).catch((error: unknown) => encoded(failed(error, request)))
     } catch (error) {
-      return told(failed(error, request))
+      return encoded(failed(error, request))
     }
   }
 }
@@ -117,9 +119,12 @@ function written(query: DnsMessage, response: DnsResponse, limitBytes: number): 
     answers: response.answers as DnsRecord[],
     authority: response.authority as DnsRecord[],
     additional: response.additional as DnsRecord[],
-    ...(edns === undefined
-      ? {}
-      : { edns: { version: 0, payloadBytes: Math.max(edns.payloadBytes, smallestPayload), isDnssecOk: edns.isDnssecOk } }),
+    ...defined({
+      edns:
+        edns === undefined
+          ? undefined
+          : { version: 0, payloadBytes: Math.max(edns.payloadBytes, smallestPayload), isDnssecOk: edns.isDnssecOk },
+    }),
   }
   return writeMessage(message, limitBytes)
 }

@@ -34,6 +34,8 @@ describe('a name server on real sockets', () => {
   let server: DnsServer
   let port = 0
   let accepts = true
+  /** How many packets and connections there have been. */
+  let came = 0
 
   before(async () => {
     const names = new ClusterNames(() => 0)
@@ -58,7 +60,10 @@ describe('a name server on real sockets', () => {
         environment: {},
         ownAddresses: [],
         listenAt: [{ host: '127.0.0.1', port: 0 }],
-        accepts: () => accepts,
+        accepts() {
+          came++
+          return accepts
+        },
       },
       cluster: { names, hasSynced: () => true, synced: Promise.resolve(), followPods: () => {}, stop: () => {} },
     })
@@ -141,12 +146,18 @@ describe('a name server on real sockets', () => {
     const socket = createSocket('udp4')
     const answers: Buffer[] = []
     socket.on('message', (message) => answers.push(message))
+    const before = came
+    const untilCame = async (count: number) => {
+      while (came < before + count) await new Promise((resolve) => setImmediate(resolve))
+    }
     socket.send(query('web.shop.svc.cluster.local.', { isResponse: true }), port, '127.0.0.1')
     socket.send(Buffer.of(1, 2, 3), port, '127.0.0.1')
+    await untilCame(2)
     accepts = false
     socket.send(query('web.shop.svc.cluster.local.', { id: 1 }), port, '127.0.0.1')
     const stranger = connect(port, '127.0.0.1')
     await once(stranger, 'close')
+    await untilCame(4)
     accepts = true
     socket.send(query('web.shop.svc.cluster.local.', { id: 2 }), port, '127.0.0.1')
     while (answers.length === 0) await once(socket, 'message')

@@ -1,5 +1,7 @@
 /** One question to one other server. */
+
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Random } from '#base/random.ts'
 import type { SocketAddress, Sockets } from '#base/sockets.ts'
 import type { DnsRequest } from '#dns/handler.ts'
@@ -38,7 +40,7 @@ function questionMessage(question: UpstreamQuestion, random: Random, withEdns: b
     ...{ isCheckingDisabled: question.isCheckingDisabled, rcode: 0 },
     questions: [{ name: question.asked, type: question.type, class: question.class }],
     ...{ answers: [], authority: [], additional: [] },
-    ...(withEdns ? { edns: { version: 0, payloadBytes, isDnssecOk: question.isDnssecOk } } : {}),
+    ...defined({ edns: withEdns ? { version: 0, payloadBytes, isDnssecOk: question.isDnssecOk } : undefined }),
   }
 }
 

@@ -3,13 +3,28 @@ import type { Logger } from '#base/log.ts'
 import type { DataPlane } from '#ingress/data-plane/proxy-threads.ts'
 
 /** A place where clients are to be let in. */
-export type WantedListener = { readonly listener: string; readonly port: number; readonly shownPort: number; readonly isSecure: boolean }
+export type WantedListener = {
+  readonly listener: string
+  readonly port: number
+  readonly shownPort: number
+  readonly isSecure: boolean
+  /** A spare address; all the usual ones where absent. */
+  readonly host?: string
+}
+
+/** Addresses beside the usual ones, which the machine has only as long as somebody listens there. */
+export type SpareAddresses = {
+  readonly all: readonly string[]
+  add(address: string): Promise<void>
+  remove(address: string): Promise<void>
+}
 
 export type ListenersOptions = {
   dataPlane: DataPlane
   hosts: readonly string[]
   fallback: { cert: string; key: string }
   logger: Logger
+  spare?: SpareAddresses
 }
 
 type Opened = { want: WantedListener; hosts: string[]; problem: string | undefined }
@@ -35,12 +50,14 @@ export class Listeners {
 
   /** Opens what is missing and closes what nobody wants. Whatever could not be had is tried again by the next call. */
   async bringAbout(wanted: readonly WantedListener[]): Promise<void> {
-    const { dataPlane } = this.#options
+    const { dataPlane, spare } = this.#options
     for (const [key, { want, hosts }] of this.#opened) {
       const next = wanted.find(({ listener }) => listener === key)
       if (next?.port === want.port && next.isSecure === want.isSecure) continue
       for (const host of hosts) dataPlane.unlisten({ host, port: want.port })
       this.#opened.delete(key)
+      const isUsed = [...wanted, ...[...this.#opened.values()].map((opened) => opened.want)].some(({ host }) => host === want.host)
+      if (want.host !== undefined && !isUsed) await spare?.remove(want.host)
     }
     for (const want of wanted) {
       const before = this.#opened.get(want.listener)
@@ -50,12 +67,13 @@ export class Listeners {
   }
 
   async #open(want: WantedListener, before: Opened | undefined): Promise<Opened> {
-    const { dataPlane, fallback, logger } = this.#options
+    const { dataPlane, fallback, logger, spare } = this.#options
     const hosts = [...(before?.hosts ?? [])]
     let problem: string | undefined
-    for (const host of this.#options.hosts) {
+    for (const host of want.host === undefined ? this.#options.hosts : [want.host]) {
       if (hosts.includes(host)) continue
       try {
+        if (want.host !== undefined) await spare?.add(host)
         await dataPlane.listen({ ...want, host, fallback: want.isSecure ? fallback : undefined })
         hosts.push(host)
       } catch (error) {

@@ -4,13 +4,14 @@ import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { backendOfService } from '#ingress/controller/backend-of-service.ts'
-import { Listeners, type WantedListener } from '#ingress/controller/listeners.ts'
+import { Listeners, type SpareAddresses, type WantedListener } from '#ingress/controller/listeners.ts'
 import { ProxyState } from '#ingress/controller/proxy-state.ts'
 import type { BackendReference, Source } from '#ingress/controller/source.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
@@ -26,6 +27,8 @@ export type ProxyControlOptions = {
   startDataPlane(): DataPlane
   /** Addresses of this machine. */
   hosts: readonly string[]
+  /** For Gateways that want what another one has. */
+  spare?: SpareAddresses
 }
 
 const serviceIndex = 'service'
@@ -71,6 +74,10 @@ export class ProxyControl {
     const [namespace = '', name = ''] = secret.split('/')
     const { 'tls.crt': cert, 'tls.key': key } = this.#secrets.get(namespace, name)?.data ?? {}
     return cert && key ? { cert: decoded(cert), key: decoded(key) } : undefined
+  }
+
+  get spareAddresses(): readonly string[] {
+    return this.#options.spare?.all ?? []
   }
 
   /** Whether services and secrets are known, so that what is missing is missing indeed. */
@@ -124,13 +131,13 @@ export class ProxyControl {
   #begin(): void {
     if (this.#hasStarted) return
     this.#hasStarted = true
-    const { clock, random, logger, hosts } = this.#options
+    const { clock, random, logger, hosts, spare } = this.#options
     this.#dataPlane = this.#options.startDataPlane()
     const fallback = selfSignedCertificate('Kubernetes Ingress Controller Fake Certificate', ['ingress.local'], {
       nowMs: clock.now(),
       random,
     })
-    this.#listeners = new Listeners({ dataPlane: this.#dataPlane, hosts, fallback, logger })
+    this.#listeners = new Listeners({ dataPlane: this.#dataPlane, hosts, fallback, logger, ...defined({ spare }) })
     const onService = (service: V1Service) => this.#changed(this.#state.serviceChanged(keyOf(service)), true)
     this.#services.addHandler({ onAdd: onService, onUpdate: onService, onDelete: onService })
     const onSlice = (slice: V1EndpointSlice) => this.#changed(this.#state.serviceChanged(serviceOf(slice)), false)

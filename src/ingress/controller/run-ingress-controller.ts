@@ -46,7 +46,7 @@ export async function runIngressController(options: IngressControllerOptions): P
   const queue = new WorkQueue({ clock })
   const served = new Set<string>()
   /** What was last complained of, by ingress: said once. */
-  const told = new Map<string, string>()
+  const lastWarnings = new Map<string, string>()
   const sourceKey = (key: string) => `Ingress ${key}`
   const listeners: WantedListener[] = [
     { listener: 'http', port: options.httpPort, shownPort: 80, isSecure: false },
@@ -66,7 +66,7 @@ export async function runIngressController(options: IngressControllerOptions): P
     const key = keyOf(ingress)
     if (served.delete(key)) control.delete(sourceKey(key))
     control.listenFor('ingress', served.size > 0 ? listeners : [])
-    told.delete(key)
+    lastWarnings.delete(key)
   }
   const takeAll = () => {
     for (const ingress of ingresses.list()) take(ingress)
@@ -87,8 +87,8 @@ export async function runIngressController(options: IngressControllerOptions): P
         complaints.push({ reason: 'PortUnavailable', message: problem })
     }
     const text = JSON.stringify(complaints)
-    if (text === (told.get(key) ?? '[]')) return
-    told.set(key, text)
+    if (text === (lastWarnings.get(key) ?? '[]')) return
+    lastWarnings.set(key, text)
     for (const { reason, message } of complaints) events.warning(Ingress, ingress, reason, message)
   }
 
@@ -147,6 +147,7 @@ async function makeDefaultClass(client: Client, classes: readonly V1IngressClass
   try {
     await client.create(IngressClass, { metadata: { name: defaultClassName, annotations }, spec: { controller: ingressController } })
   } catch (error) {
-    if (!isAlreadyExists(error)) logger.warn('the ingress class cannot be made', { class: defaultClassName, error: errorMessage(error) })
+    if (!isAlreadyExists(error))
+      logger.warn('failed to create IngressClass', { ingressClass: defaultClassName, error: errorMessage(error) })
   }
 }

@@ -8,6 +8,7 @@ import { joinStreams } from '#ingress/data-plane/join-streams.ts'
 import { startMirror } from '#ingress/data-plane/mirror.ts'
 import { outgoingRequest } from '#ingress/data-plane/outgoing-request.ts'
 import { headerOf, redirect, refuse } from '#ingress/data-plane/refuse.ts'
+import type { RequestCounts } from '#ingress/data-plane/request-counts.ts'
 import { redirectLocation, withHeaderChanges } from '#ingress/routing/apply-changes.ts'
 import { chooseWeighted } from '#ingress/routing/choose-weighted.ts'
 import { resolvedPath, splitTarget } from '#ingress/routing/request-path.ts'
@@ -19,6 +20,7 @@ export type ForwardingParts = {
   backends: BackendTable
   clock: Clock
   random: Random
+  counts: RequestCounts
   /** Those under way, whose patience is looked at every now and then. */
   active: Set<Forwarding>
 }
@@ -37,24 +39,29 @@ export function forward(exchange: ClientExchange, parts: ForwardingParts): void 
   const { path: given, query } = splitTarget(request.target)
   const path = isPlain(request.method, given) ? resolvedPath(given) : undefined
   if (path === undefined) {
+    parts.counts.refused(request.method, 400)
     refuse(exchange, 400, 'the path of the request is malformed')
     return
   }
   const header = (name: string) => (name === 'host' ? request.host : headerOf(request.headers, name))
   const route = parts.routes.find(entrance.listener, request.host, { method: request.method, path, query, header })
   if (route === undefined) {
+    parts.counts.refused(request.method, 404)
     refuse(exchange, 404, 'default backend - 404')
     return
   }
   const target = path === given ? request.target : path + query
   if (route.redirect !== undefined) {
     const from = { scheme: entrance.scheme, host: request.host, target, port: entrance.port }
+    parts.counts.answered(route, request.method, route.redirect.status, 0)
     redirect(exchange, route.redirect.status, redirectLocation(route.redirect, from, route))
     return
   }
   const backend = chooseWeighted(route.backends, route.backends.length > 1 ? parts.random.float() : 0)
-  if (backend === undefined || backend.backend === '') refuse(exchange, 500, 'the route has no valid backend')
-  else new Forwarding(exchange, route, backend, target, parts).start()
+  if (backend === undefined || backend.backend === '') {
+    parts.counts.answered(route, request.method, 500, 0)
+    refuse(exchange, 500, 'the route has no valid backend')
+  } else new Forwarding(exchange, route, backend, target, parts).start()
 }
 
 const isPlain = (method: string, path: string): boolean =>
@@ -79,6 +86,9 @@ export class Forwarding implements CallHandler {
   #hasBegun = false
   #isOver = false
   #deadlineMs = 0
+  #startedMs = 0
+  /** What the client sees; 499 where it has left before. */
+  #status = 499
   #timers: Timer[] | undefined
   #mirrors: BackendCall[] | undefined
 
@@ -95,7 +105,7 @@ export class Forwarding implements CallHandler {
     this.#exchange.onGone = () => this.#giveUp()
     this.#exchange.onDrain = () => this.#call?.hold(false)
     this.#parts.active.add(this)
-    this.#waitFor(headMs)
+    this.#startedMs = this.#waitFor(headMs)
     if (timeouts?.requestMs !== undefined) this.#after(timeouts.requestMs)
     if (timeouts?.backendRequestMs !== undefined) this.#after(timeouts.backendRequestMs)
     if (mirrors !== undefined) this.#startMirrors(mirrors)
@@ -115,8 +125,10 @@ export class Forwarding implements CallHandler {
     if (nowMs >= this.#deadlineMs) this.#timeOut()
   }
 
-  #waitFor(ms: number): void {
-    this.#deadlineMs = this.#parts.clock.monotonic() + ms
+  #waitFor(ms: number): number {
+    const nowMs = this.#parts.clock.monotonic()
+    this.#deadlineMs = nowMs + ms
+    return nowMs
   }
 
   #after(ms: number): void {
@@ -126,20 +138,24 @@ export class Forwarding implements CallHandler {
   }
 
   #timeOut(): void {
+    if (!this.#isOver) this.#parts.counts.failed(this.#route, this.#backend.backend, 'timeout')
     this.#fail(504, 'the backend did not answer in time')
   }
 
   #try(): void {
     const pool = this.#tried.length < mostTries ? this.#parts.backends.choose(this.#backend.backend, this.#tried) : undefined
     if (pool === undefined) {
-      if (this.#tried.length === 0) this.#fail(503, 'no endpoints are available')
-      else this.#fail(502, 'no endpoint could be reached')
+      if (this.#tried.length === 0) {
+        this.#parts.counts.failed(this.#route, this.#backend.backend, 'no_endpoints')
+        this.#fail(503, 'no endpoints are available')
+      } else this.#fail(502, 'no endpoint could be reached')
       return
     }
     this.#tried.push(pool)
     const start = { request: this.#outgoing, mayRepeat: this.#mayRepeat, serverName: this.#outgoing.host.replace(/:\d*$/, '') }
     const connecting = pool.call(start, this, this.#onCall, () => {
       this.#connecting = undefined
+      this.#parts.counts.failed(this.#route, this.#backend.backend, 'unreachable')
       this.#try()
     })
     if (this.#call === undefined && !this.#isOver) this.#connecting = connecting
@@ -194,6 +210,7 @@ export class Forwarding implements CallHandler {
 
   onHead(head: AnswerHead): void {
     this.#hasBegun = true
+    this.#status = head.status
     this.#replay = undefined
     this.#waitFor(pieceMs)
     const [ofRoute, ofBackend] = [this.#route.responseHeaders, this.#backend.responseHeaders]
@@ -224,6 +241,7 @@ export class Forwarding implements CallHandler {
   onError(_error: Error, effect: CallEffect): void {
     this.#call = undefined
     if (this.#isOver) return
+    this.#parts.counts.failed(this.#route, this.#backend.backend, 'closed')
     const mayRepeat = effect === 'none' || (effect === 'unknown' && this.#mayRepeat)
     if (!this.#hasBegun && mayRepeat && this.#replay !== undefined) {
       this.#exchange.holdBody(true)
@@ -242,6 +260,7 @@ export class Forwarding implements CallHandler {
 
   onUpgrade(head: AnswerHead, stream: ByteStream, rest: Buffer): void {
     const taken = this.#isOver ? undefined : this.#exchange.takeOver()
+    this.#status = head.status
     this.#finish()
     if (taken === undefined) stream.destroy()
     else joinStreams(taken.stream, stream, { head, fromBackend: rest, fromClient: taken.head })
@@ -250,6 +269,7 @@ export class Forwarding implements CallHandler {
   #fail(status: number, message: string): void {
     if (this.#isOver) return
     const call = this.#call
+    if (!this.#hasBegun) this.#status = status
     this.#finish()
     call?.abort()
     if (this.#hasBegun) this.#exchange.abort()
@@ -264,6 +284,10 @@ export class Forwarding implements CallHandler {
   }
 
   #finish(): void {
+    if (!this.#isOver) {
+      const { counts, clock } = this.#parts
+      counts.answered(this.#route, this.#outgoing.method, this.#status, clock.monotonic() - this.#startedMs)
+    }
     this.#isOver = true
     this.#parts.active.delete(this)
     this.#exchange.onGone = undefined

@@ -1,4 +1,5 @@
 import type { ByteStream } from '#base/byte-streams.ts'
+import { defined } from '#base/defined.ts'
 import { type Http2ClientSession, type Http2Headers, type Http2Request, http2Codes, openHttp2 } from '#base/http2-sessions.ts'
 import type { BackendCall, CallHandler, OutgoingRequest } from '#ingress/data-plane/exchange.ts'
 import { headersOfHttp2, http2HeadersOf } from '#ingress/data-plane/http2-headers.ts'
@@ -34,8 +35,10 @@ export class Http2Backend {
       ':path': request.target,
       ':authority': request.host,
       ':scheme': request.scheme,
-      ...(typeof request.body === 'number' && request.body > 0 ? { 'content-length': String(request.body) } : {}),
-      ...(request.takesTrailers ? { te: 'trailers' } : {}),
+      ...defined({
+        'content-length': typeof request.body === 'number' && request.body > 0 ? String(request.body) : undefined,
+        te: request.takesTrailers ? 'trailers' : undefined,
+      }),
     })
     const hasNoBody = request.body === 0
     this.activeCalls++

@@ -8,6 +8,7 @@ import {
   type StreamListener,
 } from '#base/byte-streams.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { type Http2ServerSession, serveHttp2 } from '#base/http2-sessions.ts'
 import type { Random } from '#base/random.ts'
@@ -17,6 +18,7 @@ import type { Entrance } from '#ingress/data-plane/exchange.ts'
 import { type Forwarding, forward } from '#ingress/data-plane/forward.ts'
 import { Http1Client } from '#ingress/data-plane/http1-client.ts'
 import { Http2Answer } from '#ingress/data-plane/http2-client.ts'
+import { RequestCounts } from '#ingress/data-plane/request-counts.ts'
 import { HostIndex } from '#ingress/routing/host-index.ts'
 import type { Site } from '#ingress/routing/route.ts'
 import { RoutingTable } from '#ingress/routing/routing-table.ts'
@@ -66,6 +68,7 @@ export class IngressProxy {
   readonly #sessions = new Set<Http2ServerSession>()
   readonly #streams = new Set<ByteStream>()
   readonly #active = new Set<Forwarding>()
+  readonly counts = new RequestCounts()
   readonly #parts: Parameters<typeof forward>[1]
   readonly #onError: (message: string) => void
   #sweeper: Timer | undefined
@@ -74,7 +77,7 @@ export class IngressProxy {
     this.#clock = clock
     this.#onError = onError
     this.#backends = new BackendTable({ clock, connect: connectStream }, random)
-    this.#parts = { routes: this.#routes, backends: this.#backends, clock, random, active: this.#active }
+    this.#parts = { routes: this.#routes, backends: this.#backends, clock, random, active: this.#active, counts: this.counts }
   }
 
   apply(update: ProxyUpdate): void {
@@ -93,14 +96,15 @@ export class IngressProxy {
     const opened = await listenStreams({
       ...{ host, port, sharesPort },
       onStream: (accepted) => this.#accept(accepted, at),
-      ...(isSecure && fallback !== undefined
-        ? {
-            tls: {
-              ...{ fallback, alpn: ['h2', 'http/1.1'] },
-              certificateFor: (name: string) => this.#certificates.get(listener)?.find(name.toLowerCase()),
-            },
-          }
-        : {}),
+      ...defined({
+        tls:
+          isSecure && fallback !== undefined
+            ? {
+                ...{ fallback, alpn: ['h2', 'http/1.1'] },
+                certificateFor: (name: string) => this.#certificates.get(listener)?.find(name.toLowerCase()),
+              }
+            : undefined,
+      }),
     })
     this.#listeners.set(placeOf({ host, port: opened.port }), opened)
     return opened.port

@@ -4,6 +4,7 @@ import { errorMessage } from '#base/error-message.ts'
 import { systemRandom } from '#base/random.ts'
 import { threadSide } from '#base/worker.ts'
 import { IngressProxy, type ProxyListener, type ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
+import type { RouteCounts } from '#ingress/data-plane/request-counts.ts'
 
 export type ThreadOrder =
   | { kind: 'update'; update: ProxyUpdate }
@@ -15,12 +16,20 @@ export type ThreadReport =
   | { kind: 'done'; id: number; port: number }
   | { kind: 'failed'; id: number; message: string }
   | { kind: 'complaint'; message: string }
+  | { kind: 'counts'; counts: RouteCounts[] }
 
 const { post, onMessage } = threadSide<ThreadOrder, ThreadReport>()
 const proxy = new IngressProxy({
   clock: systemClock,
   random: systemRandom,
   onError: (message) => post({ kind: 'complaint', message }),
+})
+
+/** Between two reports of what was done. */
+const reportMs = 1000
+systemClock.every(reportMs, () => {
+  const counts = proxy.counts.take()
+  if (counts.length > 0) post({ kind: 'counts', counts })
 })
 
 onMessage((order) => {

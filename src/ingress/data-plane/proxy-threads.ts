@@ -3,6 +3,7 @@ import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { startThread, type Thread } from '#base/worker.ts'
 import type { ProxyListener, ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
+import type { ProxyMetrics } from '#ingress/data-plane/proxy-metrics.ts'
 import type { ThreadOrder, ThreadReport } from '#ingress/data-plane/proxy-thread.ts'
 import { siteKey } from '#ingress/routing/route.ts'
 
@@ -27,14 +28,16 @@ export class ProxyThreads implements DataPlane {
   readonly #waiting = new Map<number, PromiseWithResolvers<number> & { thread: ProxyThread }>()
   readonly #clock: Clock
   readonly #logger: Logger
+  readonly #metrics: ProxyMetrics | undefined
   readonly #sharesPort: boolean
-  /** Everything that was told, for a thread that takes the place of another. */
-  readonly #told = new Told()
+  /** The sum of all updates, for a thread that takes the place of another. */
+  readonly #configuration = new ProxyConfiguration()
   readonly #listeners = new Map<string, ProxyListener>()
   #nextId = 1
   #isStopping = false
 
-  constructor({ count, clock, logger }: { count: number; clock: Clock; logger: Logger }) {
+  constructor({ count, clock, logger, metrics }: { count: number; clock: Clock; logger: Logger; metrics?: ProxyMetrics }) {
+    this.#metrics = metrics
     this.#clock = clock
     this.#logger = logger
     this.#sharesPort = count > 1
@@ -42,7 +45,7 @@ export class ProxyThreads implements DataPlane {
   }
 
   apply(update: ProxyUpdate): void {
-    this.#told.add(update)
+    this.#configuration.add(update)
     for (const thread of this.#threads) thread.post({ kind: 'update', update })
   }
 
@@ -65,6 +68,7 @@ export class ProxyThreads implements DataPlane {
   async stop(drainMs: number): Promise<void> {
     this.#isStopping = true
     const threads = [...this.#threads]
+    // A thread that has ended has no connections to wait for.
     await Promise.all(threads.map((thread) => this.#ask(thread, (id) => ({ kind: 'drain', id, forMs: drainMs })).catch(() => 0)))
     await Promise.all(threads.map((thread) => thread.stop()))
   }
@@ -92,6 +96,10 @@ export class ProxyThreads implements DataPlane {
       this.#logger.warn(report.message)
       return
     }
+    if (report.kind === 'counts') {
+      this.#metrics?.add(report.counts)
+      return
+    }
     const waiting = this.#waiting.get(report.id)
     this.#waiting.delete(report.id)
     if (report.kind === 'done') waiting?.resolve(report.port)
@@ -106,7 +114,7 @@ export class ProxyThreads implements DataPlane {
       waiting.reject(error ?? new Error('the thread has ended'))
     }
     if (this.#isStopping) return
-    this.#logger.error('a thread of the ingress proxy has ended, another takes its place', { error: String(error?.stack ?? error) })
+    this.#logger.error('ingress: proxy thread exited, restarting it', { error: String(error?.stack ?? error) })
     this.#clock.after(restartMs, () => {
       if (!this.#isStopping) this.#replace()
     })
@@ -114,16 +122,16 @@ export class ProxyThreads implements DataPlane {
 
   #replace(): void {
     const thread = this.#start()
-    thread.post({ kind: 'update', update: this.#told.everything() })
+    thread.post({ kind: 'update', update: this.#configuration.everything() })
     for (const at of this.#listeners.values())
       this.#ask(thread, (id) => ({ kind: 'listen', id, at })).catch((error: unknown) =>
-        this.#logger.error('a port of the ingress proxy cannot be had again', { host: at.host, port: at.port, error: String(error) }),
+        this.#logger.error('ingress: failed to listen again', { host: at.host, port: at.port, error: String(error) }),
       )
   }
 }
 
 /** The sum of updates. */
-class Told {
+class ProxyConfiguration {
   readonly #sites = new Map<string, ProxyUpdate['sites'][number]>()
   readonly #backends = new Map<string, ProxyUpdate['backends'][number]>()
   readonly #certificates = new Map<string, ProxyUpdate['certificates'][number]>()

@@ -10,6 +10,13 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Gateway Timeout',
 }
 
+const redirects: Readonly<Record<number, string>> = {
+  301: 'Moved Permanently',
+  303: 'See Other',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
+}
+
 /** As clients of gRPC are told what HTTP says by its status. */
 const grpcStatuses: Readonly<Record<number, number>> = { 400: 13, 404: 12, 421: 12, 500: 14, 502: 14, 503: 14, 504: 4 }
 
@@ -32,7 +39,7 @@ export function refuse(exchange: ClientExchange, status: number, message: string
 }
 
 export function redirect(exchange: ClientExchange, status: number, location: string): void {
-  exchange.begin({ status, reason: status === 301 ? 'Moved Permanently' : 'Found', headers: ['Location', location], body: 0 })
+  exchange.begin({ status, reason: redirects[status] ?? 'Found', headers: ['Location', location], body: 0 })
   exchange.end([])
 }
 

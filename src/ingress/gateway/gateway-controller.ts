@@ -13,7 +13,7 @@ import { Informer } from '#client/informer/informer.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import type { ProxyControl } from '#ingress/controller/proxy-control.ts'
 import type { Source } from '#ingress/controller/source.ts'
-import { type AnyRoute, type GatewayJudgement, gatewayController, judgeGateways } from '#ingress/gateway/judge-gateways.ts'
+import { type AnyRoute, evaluateGateways, type GatewayEvaluation, gatewayController } from '#ingress/gateway/evaluate-gateways.ts'
 import { Gateway, GatewayClass, GrpcRoute, HttpRoute, ReferenceGrant } from '#ingress/gateway/kinds.ts'
 import { type DefinitionWatch, whenServed } from '#ingress/gateway/when-served.ts'
 
@@ -104,22 +104,22 @@ export class GatewayController {
   async #bringAbout(): Promise<void> {
     // Half of what there is would look as if the rest had been taken away.
     if (this.#isStopped || [...this.#started].some(({ hasSynced }) => !hasSynced)) return
-    const judgement = this.#judge()
-    this.#tellProxy(judgement)
+    const evaluation = this.#evaluate()
+    this.#tellProxy(evaluation)
     try {
-      await this.#writeStatuses(judgement)
+      await this.#writeStatuses(evaluation)
     } catch (error) {
       if (isConflict(error) || isNotFound(error))
-        this.#options.logger.debug('the status of a Gateway has changed meanwhile', { error: errorMessage(error) })
+        this.#options.logger.debug('conflict while updating the status of a Gateway, retrying', { error: errorMessage(error) })
       else this.#options.logger.warn('failed to write the status of a Gateway or a route, retrying', { error: errorMessage(error) })
       this.#options.clock.after(retryMs, () => this.#soon())
     }
   }
 
-  #judge(): GatewayJudgement {
+  #evaluate(): GatewayEvaluation {
     const { control, clock, addresses, httpPort, httpsPort } = this.#options
     const isServed = (informer: unknown) => this.#started.has(informer as Informer)
-    return judgeGateways({
+    return evaluateGateways({
       ...{
         classes: this.#classes.list(),
         gateways: this.#gateways.list(),
@@ -132,11 +132,11 @@ export class GatewayController {
       certificate: (secret) => control.certificate(secret),
       problemOf: (listener) => control.problemOf(listener),
       isOpen: (listener) => control.isOpen(listener),
-      ...{ addresses, httpPort, httpsPort, now: formatTime(clock.now()) },
+      ...{ addresses, spareAddresses: control.spareAddresses, httpPort, httpsPort, now: formatTime(clock.now()) },
     })
   }
 
-  #tellProxy({ gateways, listeners }: GatewayJudgement): void {
+  #tellProxy({ gateways, listeners }: GatewayEvaluation): void {
     const { control } = this.#options
     const wanted = new Map<string, Source>(gateways.map(({ object, source }) => [`Gateway ${keyOf(object)}`, source]))
     for (const [key, source] of wanted) {
@@ -153,7 +153,7 @@ export class GatewayController {
     control.listenFor('gateways', listeners)
   }
 
-  async #writeStatuses({ classes, gateways, routes }: GatewayJudgement): Promise<void> {
+  async #writeStatuses({ classes, gateways, routes }: GatewayEvaluation): Promise<void> {
     for (const { object, status } of classes) await this.#write(GatewayClass, object, status)
     // Before services and secrets are known everything that refers to one would look wrong.
     if (gateways.length > 0 && !this.#options.control.isSynced) return
@@ -173,7 +173,7 @@ export class GatewayController {
       await this.#options.client.create(GatewayClass, { metadata: { name: className }, spec: { controllerName: gatewayController } })
     } catch (error) {
       if (!isAlreadyExists(error))
-        this.#options.logger.warn('the gateway class cannot be made', { class: className, error: errorMessage(error) })
+        this.#options.logger.warn('failed to create GatewayClass', { gatewayClass: className, error: errorMessage(error) })
     }
   }
 }

@@ -25,7 +25,12 @@ export type ListenerStatus = {
 }
 
 export type Gateway = Named<
-  { gatewayClassName: string; listeners: GatewayListener[]; addresses?: { type?: string; value?: string }[] },
+  {
+    gatewayClassName: string
+    listeners: GatewayListener[]
+    addresses?: { type?: string; value?: string }[]
+    infrastructure?: { parametersRef?: { group: string; kind: string; name: string } }
+  },
   { addresses?: { type?: string; value: string }[]; conditions?: V1Condition[]; listeners?: ListenerStatus[] }
 >
 

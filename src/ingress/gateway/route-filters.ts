@@ -1,5 +1,7 @@
 /** Filters of routes in the proxy's words. */
+
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { BackendObjectReference, RouteFilter } from '#ingress/gateway/kinds.ts'
 import type { HeaderChanges, Mirror, PathChange, Redirect, RequestChanges } from '#ingress/routing/route.ts'
 
@@ -20,11 +22,10 @@ export function changesOf(filters: readonly RouteFilter[]): RequestChanges {
   const [request, response] = [headers('requestHeaderModifier'), headers('responseHeaderModifier')]
   const rewrite = filters.find(({ urlRewrite }) => urlRewrite !== undefined)?.urlRewrite
   const path = pathChange(rewrite?.path)
-  const rewritten = { ...(rewrite?.hostname === undefined ? {} : { hostname: rewrite.hostname }), ...defined({ path }) }
+  const rewritten = defined({ hostname: rewrite?.hostname, path })
   return {
-    ...(request.length > 0 ? { requestHeaders: request } : {}),
-    ...(response.length > 0 ? { responseHeaders: response } : {}),
-    ...(rewrite === undefined ? {} : { rewrite: rewritten }),
+    ...omitEmpty({ requestHeaders: request, responseHeaders: response }),
+    ...defined({ rewrite: rewrite === undefined ? undefined : rewritten }),
   }
 }
 
@@ -43,10 +44,7 @@ export function redirectOf(filters: readonly RouteFilter[]): Redirect | undefine
   const path = pathChange(redirect.path)
   return {
     status: statusCode,
-    ...defined({ scheme }),
-    ...defined({ hostname }),
-    ...defined({ port }),
-    ...defined({ path }),
+    ...defined({ scheme, hostname, port, path }),
   }
 }
 

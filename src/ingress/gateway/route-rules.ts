@@ -1,8 +1,10 @@
 /** Rules of HTTPRoute and GRPCRoute in the proxy's words. */
+
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type BackendReference, backendKey } from '#ingress/controller/source.ts'
-import { no, type Verdict } from '#ingress/gateway/conditions.ts'
-import { type GatewayWorld, isGranted } from '#ingress/gateway/gateway-world.ts'
+import { type ConditionState, no } from '#ingress/gateway/conditions.ts'
+import { type GatewayObjects, isGranted } from '#ingress/gateway/gateway-objects.ts'
 import { type BackendObjectReference, type GrpcRouteRule, gatewayGroup, type HttpRouteRule, type RouteOf } from '#ingress/gateway/kinds.ts'
 import { changesOf, mirrorsOf, redirectOf, unknownFilter } from '#ingress/gateway/route-filters.ts'
 import type { PathMatch, Route, ValueMatch, WeightedBackend } from '#ingress/routing/route.ts'
@@ -13,7 +15,7 @@ export type RuleRoutes = {
   readonly routes: readonly Route[]
   readonly backends: readonly BackendReference[]
   /** The first reference that leads nowhere. */
-  readonly problem: Verdict | undefined
+  readonly problem: ConditionState | undefined
 }
 
 const padded = (number: number): string => String(number).padStart(4, '0')
@@ -23,11 +25,11 @@ export function routesOfRules(
   kind: RouteKind,
   route: RouteOf<HttpRouteRule | GrpcRouteRule>,
   order: string,
-  world: GatewayWorld,
+  world: GatewayObjects,
 ): RuleRoutes {
   const namespace = route.metadata.namespace ?? ''
   const backends = new Map<string, BackendReference>()
-  let problem: Verdict | undefined
+  let problem: ConditionState | undefined
   const keyFor = (reference: BackendObjectReference): string => {
     const found = resolve(kind, namespace, reference, world)
     if ('reason' in found) {
@@ -51,9 +53,8 @@ export function routesOfRules(
       ...{ name: `${kind} ${namespace}/${route.metadata.name}`, ...changesOf(filters) },
       // A filter that is not understood may not be left out: such requests fail.
       backends: bad === undefined ? weighted : [],
-      ...defined({ redirect }),
-      ...defined({ timeouts }),
-      ...(mirrors.length > 0 ? { mirrors } : {}),
+      ...defined({ redirect, timeouts }),
+      ...omitEmpty({ mirrors }),
     }
     const matches = kind === 'HTTPRoute' ? httpMatches(rule as HttpRouteRule) : grpcMatches(rule as GrpcRouteRule)
     return matches.map((match, index): Route => ({ ...shared, ...match, order: `${order} ${padded(ruleIndex)} ${padded(index)}` }))
@@ -61,7 +62,12 @@ export function routesOfRules(
   return { routes, backends: [...backends.values()], problem }
 }
 
-function resolve(kind: RouteKind, own: string, reference: BackendObjectReference, world: GatewayWorld): BackendReference | Verdict {
+function resolve(
+  kind: RouteKind,
+  own: string,
+  reference: BackendObjectReference,
+  world: GatewayObjects,
+): BackendReference | ConditionState {
   const { group = '', kind: target = 'Service', name, namespace = own, port } = reference
   const refused = (reason: string, message: string) => no('ResolvedRefs', reason, message)
   if (group !== '' || target !== 'Service') return refused('InvalidKind', `a backend of kind ${target} is not supported`)
@@ -76,7 +82,7 @@ function resolve(kind: RouteKind, own: string, reference: BackendObjectReference
   if (port === undefined || found === undefined) return refused('BackendNotFound', `service ${namespace}/${name} has no port ${port}`)
   // gRPC is spoken by HTTP/2 alone.
   const isSecure = /^(?:https|grpcs)$/i.test(found.appProtocol ?? '')
-  return { namespace, service: name, port, ...(kind === 'GRPCRoute' ? { protocol: isSecure ? 'h2' : 'h2c' } : {}) }
+  return { namespace, service: name, port, ...defined({ protocol: kind === 'GRPCRoute' ? (isSecure ? 'h2' : 'h2c') : undefined }) }
 }
 
 type RouteMatch = Pick<Route, 'path' | 'headers' | 'query' | 'method'>
@@ -88,8 +94,10 @@ function httpMatches({ matches }: HttpRouteRule): RouteMatch[] {
   if (!matches?.length) return [{ path: everything }]
   return matches.map(({ path: { type = 'PathPrefix', value = '/' } = {}, headers, queryParams, method }) => ({
     path: { type: pathTypes[type] ?? 'Prefix', value },
-    ...(headers?.length ? { headers: valueMatches(headers, true) } : {}),
-    ...(queryParams?.length ? { query: valueMatches(queryParams, false) } : {}),
+    ...defined({
+      headers: headers?.length ? valueMatches(headers, true) : undefined,
+      query: queryParams?.length ? valueMatches(queryParams, false) : undefined,
+    }),
     ...defined({ method }),
   }))
 }
@@ -108,7 +116,7 @@ function grpcMatches({ matches }: GrpcRouteRule): RouteMatch[] {
   if (!matches?.length) return [{ path: everything }]
   return matches.map(({ method, headers }) => ({
     path: grpcPath(method),
-    ...(headers?.length ? { headers: valueMatches(headers, true) } : {}),
+    ...defined({ headers: headers?.length ? valueMatches(headers, true) : undefined }),
   }))
 }
 
@@ -124,7 +132,7 @@ function grpcPath(match: { type?: string; service?: string; method?: string } | 
 function timeoutsOf(timeouts: HttpRouteRule['timeouts']): Route['timeouts'] | undefined {
   const [requestMs, backendRequestMs] = [durationMs(timeouts?.request), durationMs(timeouts?.backendRequest)]
   if (requestMs === undefined && backendRequestMs === undefined) return undefined
-  return { ...defined({ requestMs }), ...defined({ backendRequestMs }) }
+  return defined({ requestMs, backendRequestMs })
 }
 
 const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const

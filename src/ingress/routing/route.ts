@@ -37,6 +37,8 @@ export type Mirror = { readonly backend: string /** Of a million requests. */; r
 export type Route = RequestChanges & {
   /** For logs: `Ingress default/web`. */
   readonly name: string
+  /** That of its site, for counts. */
+  readonly host?: string
   readonly path: PathMatch
   readonly method?: string
   readonly headers?: readonly ValueMatch[]

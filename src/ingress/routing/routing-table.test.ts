@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { defined } from '#base/defined.ts'
 import { seededRandom } from '#base/random.ts'
 import { hasPathPrefix } from '#ingress/routing/request-path.ts'
 import type { PathMatch, Route, Site } from '#ingress/routing/route.ts'
@@ -151,8 +152,10 @@ test('whatever the routes and the request, the route is the one that trying all 
   for (let round = 0; round < 2000; round++) {
     const routes = Array.from({ length: 1 + random.int(6) }, (_, index) =>
       route(`r${index}`, pick(['Exact', 'Prefix'] as const), pick(paths), {
-        ...(random.int(3) === 0 ? { method: pick(['GET', 'POST']) } : {}),
-        ...(random.int(3) === 0 ? { headers: [{ type: 'Exact', name: 'a', value: '1' }] } : {}),
+        ...defined({
+          method: random.int(3) === 0 ? pick(['GET', 'POST']) : undefined,
+          headers: random.int(3) === 0 ? [{ type: 'Exact', name: 'a', value: '1' }] : undefined,
+        }),
       }),
     )
     const [method, path] = [pick(['GET', 'POST']), `${pick(paths)}${pick(['', '/', 'x', '/b'])}`]

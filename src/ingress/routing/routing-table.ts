@@ -18,7 +18,7 @@ export class RoutingTable {
     this.#listeners.set(site.listener, listener)
     const hosts = listener.get(site.listenerHost, 'labels') ?? new HostIndex<SiteMatcher>()
     listener.set(site.listenerHost, 'labels', hosts)
-    hosts.set(site.host, site.wildcard, new SiteMatcher(site.routes))
+    hosts.set(site.host, site.wildcard, new SiteMatcher(site.routes.map((route) => ({ ...route, host: site.host }))))
   }
 
   delete(key: string): void {

@@ -12,6 +12,8 @@ export type KubeletConfiguration = {
   fileCheckFrequency: string
   httpCheckFrequency: string
   enableServer: boolean
+  enableSystemLogHandler: boolean
+  enableSystemLogQuery: boolean
   address: string
   port: number
   readOnlyPort: number
@@ -37,14 +39,78 @@ export type KubeletConfiguration = {
   cgroupsPerQOS: boolean
   systemReserved: Record<string, string>
   kubeReserved: Record<string, string>
+  cpuManagerPolicy: string
+  cpuManagerPolicyOptions: Record<string, string>
+  cpuManagerReconcilePeriod: string
+  reservedSystemCPUs: string
+  memoryManagerPolicy: string
+  reservedMemory: { numaNode: number; limits: Record<string, string> }[]
+  topologyManagerPolicy: string
+  topologyManagerScope: string
+  topologyManagerPolicyOptions: Record<string, string>
+  allowedUnsafeSysctls: string[]
+  podPidsLimit: number
+  memorySwap: { swapBehavior: string }
+  /** A machine that swaps is no node. */
+  failSwapOn: boolean
+  /** Runs static pods, and ends when they run. */
+  runOnce: boolean
+  enforceNodeAllocatable: string[]
+  systemReservedCgroup: string
+  kubeReservedCgroup: string
+  shutdownGracePeriod: string
+  shutdownGracePeriodCriticalPods: string
+  shutdownGracePeriodByPodPriority: { priority: number; shutdownGracePeriodSeconds: number }[]
+  /** How willing the kernel shall be to kill the agent itself; 0 leaves it as it is. */
+  oomScoreAdj: number
+  featureGates: Record<string, boolean>
+  /** With the feature MemoryQoS: see `cgroups/memory-qos.ts`. */
+  memoryThrottlingFactor: number
+  memoryReservationPolicy: string
   seccompDefault: boolean
   serializeImagePulls: boolean
+  /** With pulls that are not one after the other; 0 is as many as are asked for. */
+  maxParallelImagePulls: number
+  /** 0 is no limit. */
+  registryPullQPS: number
+  registryBurst: number
+  imagePullCredentialsVerificationPolicy: string
+  preloadedImagesVerificationAllowlist: string[]
+  containerLogMaxWorkers: number
+  nodeStatusUpdateFrequency: string
+  nodeStatusReportFrequency: string
+  nodeLeaseDurationSeconds: number
+  nodeStatusMaxImages: number
+  podsPerCore: number
+  /** Limits of CPU are enforced. */
+  cpuCFSQuota: boolean
+  /** Without, nobody gets logs of containers or talks to them. */
+  enableDebuggingHandlers: boolean
+  /** Thresholds that the file leaves out are the usual ones, instead of none. */
+  mergeDefaultEvictionSettings: boolean
+  /** Events beyond wait for their turn; 0 is no limit. */
+  eventRecordQPS: number
+  eventBurst: number
+  /** Exec, attach and port-forward in which nothing is said for so long end; 0 is never. */
+  streamingConnectionIdleTimeout: string
+  tlsMinVersion: string
+  tlsCipherSuites: string[]
+  /** A machine whose kernel is set up otherwise than the kubelet wants is no node. */
+  protectKernelDefaults: boolean
+  /** A machine with cgroup v1 is no node. Upstream does not take one unless told to. */
+  failCgroupV1: boolean
+  /** Containers that end again and again are started again after this long at the latest. */
+  crashLoopBackOff: { maxContainerRestartPeriod: string }
   registerNode: boolean
   registerWithTaints: V1Taint[]
   providerID: string
+  /** What the kubelet serves with is signed by the cluster. */
+  serverTLSBootstrap: boolean
   /** The client certificate is renewed in time. */
   rotateCertificates: boolean
   containerRuntimeEndpoint: string
+  /** Where images are fetched and listed; empty: at the runtime's. */
+  imageServiceEndpoint: string
   runtimeRequestTimeout: string
   evictionHard: Record<string, string>
   evictionSoft: Record<string, string>
@@ -69,6 +135,8 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
   fileCheckFrequency: '20s',
   httpCheckFrequency: '20s',
   enableServer: true,
+  enableSystemLogHandler: true,
+  enableSystemLogQuery: false,
   address: '0.0.0.0',
   port: 10_250,
   readOnlyPort: 0,
@@ -87,13 +155,61 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
   cgroupsPerQOS: true,
   systemReserved: {},
   kubeReserved: {},
+  cpuManagerPolicy: 'none',
+  cpuManagerPolicyOptions: {},
+  cpuManagerReconcilePeriod: '10s',
+  reservedSystemCPUs: '',
+  memoryManagerPolicy: 'None',
+  reservedMemory: [],
+  topologyManagerPolicy: 'none',
+  topologyManagerScope: 'container',
+  topologyManagerPolicyOptions: {},
+  allowedUnsafeSysctls: [],
+  podPidsLimit: -1,
+  memorySwap: { swapBehavior: 'NoSwap' },
+  failSwapOn: true,
+  runOnce: false,
+  enforceNodeAllocatable: ['pods'],
+  systemReservedCgroup: '',
+  kubeReservedCgroup: '',
+  shutdownGracePeriod: '0s',
+  shutdownGracePeriodCriticalPods: '0s',
+  shutdownGracePeriodByPodPriority: [],
+  oomScoreAdj: -999,
+  featureGates: {},
+  memoryThrottlingFactor: 0.9,
+  memoryReservationPolicy: 'None',
   seccompDefault: false,
   serializeImagePulls: true,
+  maxParallelImagePulls: 0,
+  registryPullQPS: 5,
+  registryBurst: 10,
+  imagePullCredentialsVerificationPolicy: 'NeverVerifyPreloadedImages',
+  preloadedImagesVerificationAllowlist: [],
+  containerLogMaxWorkers: 1,
+  nodeStatusUpdateFrequency: '10s',
+  nodeStatusReportFrequency: '5m0s',
+  nodeLeaseDurationSeconds: 40,
+  nodeStatusMaxImages: 50,
+  podsPerCore: 0,
+  cpuCFSQuota: true,
+  enableDebuggingHandlers: true,
+  mergeDefaultEvictionSettings: false,
+  eventRecordQPS: 50,
+  eventBurst: 100,
+  streamingConnectionIdleTimeout: '4h0m0s',
+  tlsMinVersion: '',
+  tlsCipherSuites: [],
+  protectKernelDefaults: false,
+  failCgroupV1: false,
+  crashLoopBackOff: { maxContainerRestartPeriod: '5m0s' },
   registerNode: true,
   registerWithTaints: [],
   providerID: '',
+  serverTLSBootstrap: false,
   rotateCertificates: false,
   containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+  imageServiceEndpoint: '',
   runtimeRequestTimeout: '2m0s',
   evictionHard: {
     'memory.available': '100Mi',
@@ -115,22 +231,11 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
 
 /** Settings that a file may hold, and that change nothing here. */
 export const ignoredFields: readonly string[] = (
-  'syncFrequency tlsCipherSuites tlsCurvePreferences tlsMinVersion serverTLSBootstrap registryPullQPS registryBurst ' +
-  'imagePullCredentialsVerificationPolicy preloadedImagesVerificationAllowlist eventRecordQPS eventBurst enableDebuggingHandlers ' +
-  'enableContentionProfiling oomScoreAdj streamingConnectionIdleTimeout nodeStatusUpdateFrequency nodeStatusReportFrequency ' +
-  'nodeLeaseDurationSeconds ' +
-  'volumeStatsAggPeriod kubeletCgroups systemCgroups cgroupDriver cpuManagerPolicy singleProcessOOMKill cpuManagerPolicyOptions ' +
-  'cpuManagerReconcilePeriod memoryManagerPolicy topologyManagerPolicy topologyManagerScope topologyManagerPolicyOptions qosReserved ' +
-  'hairpinMode podPidsLimit runOnce cpuCFSQuota cpuCFSQuotaPeriod nodeStatusMaxImages maxOpenFiles contentType kubeAPIQPS kubeAPIBurst ' +
-  'maxParallelImagePulls ' +
-  'mergeDefaultEvictionSettings podsPerCore enableControllerAttachDetach protectKernelDefaults ' +
-  'makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit featureGates failSwapOn memorySwap ' +
-  'containerLogMaxWorkers configMapAndSecretChangeDetectionStrategy ' +
-  'reservedSystemCPUs showHiddenMetricsForVersion systemReservedCgroup kubeReservedCgroup enforceNodeAllocatable allowedUnsafeSysctls ' +
-  'volumePluginDir kernelMemcgNotification logging enableSystemLogHandler enableSystemLogQuery shutdownGracePeriod ' +
-  'shutdownGracePeriodCriticalPods shutdownGracePeriodByPodPriority crashLoopBackOff reservedMemory enableProfilingHandler ' +
-  'enableDebugFlagsHandler memoryThrottlingFactor memoryReservationPolicy tracing localStorageCapacityIsolation imageServiceEndpoint ' +
-  'failCgroupV1 userNamespaces'
+  'syncFrequency tlsCurvePreferences enableContentionProfiling volumeStatsAggPeriod kubeletCgroups systemCgroups ' +
+  'cgroupDriver singleProcessOOMKill qosReserved hairpinMode cpuCFSQuotaPeriod maxOpenFiles contentType kubeAPIQPS kubeAPIBurst ' +
+  'enableControllerAttachDetach makeIPTablesUtilChains iptablesMasqueradeBit iptablesDropBit configMapAndSecretChangeDetectionStrategy ' +
+  'showHiddenMetricsForVersion volumePluginDir kernelMemcgNotification logging enableProfilingHandler enableDebugFlagsHandler tracing ' +
+  'localStorageCapacityIsolation userNamespaces'
 ).split(' ')
 
 /**
@@ -140,4 +245,12 @@ export const ignoredFields: readonly string[] = (
 export const sharedMachineConfiguration = {
   evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1Gi', 'nodefs.inodesFree': '1%', 'imagefs.available': '1Gi' },
   imageGCHighThresholdPercent: 100,
+  // What else runs in this process, or is started by it, is nobody's to protect.
+  oomScoreAdj: 0,
+  failSwapOn: false,
+  // Nobody's registry is far from being asked too often by one machine, and all its pods may come at once.
+  registryPullQPS: 0,
+  eventRecordQPS: 0,
+  // One pod that forks without end shall not stop everything else.
+  podPidsLimit: 8192,
 } satisfies Partial<KubeletConfiguration>

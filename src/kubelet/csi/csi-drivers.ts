@@ -13,7 +13,7 @@ export type RegisteredDriver = {
 
 export type NodeAbilities = { [Name in keyof typeof nodeRpcs]: boolean }
 
-const shortCallMs = 15_000
+const callMs = 120_000
 
 /** The drivers that have registered with this node. */
 export class CsiDrivers {
@@ -60,12 +60,13 @@ export class CsiDrivers {
     if (known !== undefined) return known
     const asked = this.#ask(name)
     this.#abilities.set(name, asked)
+    // Whoever asked gets the failure; the next one asks again.
     asked.catch(() => this.#abilities.delete(name))
     return asked
   }
 
   async #ask(name: string): Promise<NodeAbilities> {
-    const { capabilities } = await this.get(name).caller.call('nodeGetCapabilities', {}, { timeoutMs: shortCallMs })
+    const { capabilities } = await this.get(name).caller.call('nodeGetCapabilities', {}, { timeoutMs: callMs })
     const types = new Set(capabilities.map(({ rpc }) => rpc?.type))
     const all = Object.entries(nodeRpcs).map(([ability, type]) => [ability, types.has(type)])
     return Object.fromEntries(all) as NodeAbilities

@@ -1,10 +1,12 @@
 /** What the cluster is told of the drivers of this node: the CSINode object, and the labels of its topology. */
+
 import { Node } from '#api/core/v1/kinds.gen.ts'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreAlreadyExists, ignoreNotFound, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import { CSINode } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSINode } from '#api/storage/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Client } from '#client/client.ts'
@@ -63,14 +65,9 @@ export class CsiNodeObject implements AsyncDisposable {
     const all = drivers.list()
     await this.#label(node, all)
     const wanted = csiNodeOf(node, all)
-    const present = await client.get(CSINode, '', nodeName).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined
-      throw error
-    })
+    const present = await client.get(CSINode, '', nodeName).catch(ignoreNotFound)
     if (present === undefined) {
-      await client.create(CSINode, wanted).catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error
-      })
+      await client.create(CSINode, wanted).catch(ignoreAlreadyExists)
       return
     }
     if (JSON.stringify(present.spec.drivers) === JSON.stringify(wanted.spec.drivers)) return
@@ -97,7 +94,7 @@ function csiNodeOf({ metadata }: V1Node, drivers: readonly RegisteredDriver[]): 
         name: driver,
         nodeID: nodeId,
         topologyKeys: Object.keys(topology).sort(),
-        ...(maxVolumes > 0 ? { allocatable: { count: maxVolumes } } : {}),
+        ...defined({ allocatable: maxVolumes > 0 ? { count: maxVolumes } : undefined }),
       })),
     },
   } as V1CSINode

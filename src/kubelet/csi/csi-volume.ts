@@ -5,6 +5,7 @@ import type { V1CSIPersistentVolumeSource, V1SecretReference } from '#api/core/v
 import { isNotFound } from '#api/meta/server-response.ts'
 import { VolumeAttachment } from '#api/storage/v1/kinds.gen.ts'
 import type { V1CSIDriver } from '#api/storage/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { volumeCapability } from '#kubelet/csi/csi-capability.ts'
 import type { CsiDrivers } from '#kubelet/csi/csi-drivers.ts'
@@ -45,7 +46,7 @@ export function csiVolume({ drivers, driverObject, tokens, seLinux }: CsiVolumeO
         mountFlags,
         tellsWritersApart: singleNodeMultiWriter,
       },
-      ...(withGroup && volumeMountGroup && fsGroup !== undefined ? { mountGroup: String(fsGroup) } : {}),
+      ...defined({ mountGroup: withGroup && volumeMountGroup && fsGroup !== undefined ? String(fsGroup) : undefined }),
     })
   }
 
@@ -101,7 +102,7 @@ export function csiVolume({ drivers, driverObject, tokens, seLinux }: CsiVolumeO
         'nodePublishVolume',
         {
           ...{ volumeId: handleOf(spec, podUid(pod)), targetPath, publishContext, readonly: spec.isReadOnly || (source.readOnly ?? false) },
-          ...(abilities.stageUnstageVolume && !spec.isInline ? { stagingTargetPath: stagingPathOf(spec, tools) } : {}),
+          ...defined({ stagingTargetPath: abilities.stageUnstageVolume && !spec.isInline ? stagingPathOf(spec, tools) : undefined }),
           volumeCapability: await capabilityOf(request, true),
           secrets: { ...secrets, ...secretAttributes },
           volumeContext: { ...volumeAttributes, ...attributes },
@@ -145,7 +146,7 @@ export function csiVolume({ drivers, driverObject, tokens, seLinux }: CsiVolumeO
         {
           ...{ volumeId: handleOf(spec, podUid(pod)), capacityRange: { requiredBytes: sizeBytes } },
           volumePath: spec.isBlock ? blockPathOf(spec, podUid(pod), tools) : target,
-          ...(abilities.stageUnstageVolume ? { stagingTargetPath: stagingPathOf(spec, tools) } : {}),
+          ...defined({ stagingTargetPath: abilities.stageUnstageVolume ? stagingPathOf(spec, tools) : undefined }),
           volumeCapability: await capabilityOf(request, false),
           secrets: await secretsOf(nodeExpandSecretRef, 'NodeExpandSecretRef', tools),
         },
@@ -219,6 +220,6 @@ function statsOf({ usage, volumeCondition }: CsiResponse<'nodeGetVolumeStats'>) 
   return {
     ...(bytes === undefined ? {} : { capacityBytes: bytes.total, usedBytes: bytes.used, availableBytes: bytes.available }),
     ...(inodes === undefined ? {} : { inodes: inodes.total, inodesUsed: inodes.used, inodesFree: inodes.available }),
-    ...(volumeCondition === undefined ? {} : { isAbnormal: volumeCondition.abnormal }),
+    ...defined({ isAbnormal: volumeCondition?.abnormal }),
   }
 }

@@ -52,8 +52,8 @@ export async function podAttributes(
   for (const { audience = '', expirationSeconds } of tokenRequests) {
     all[audience] = await tokens.getWithExpiry(pod, { path: '', audience, ...defined({ expirationSeconds }) })
   }
-  const told = { 'csi.storage.k8s.io/serviceAccount.tokens': JSON.stringify(all) }
+  const tokenAttributes = { 'csi.storage.k8s.io/serviceAccount.tokens': JSON.stringify(all) }
   return serviceAccountTokenInSecrets
-    ? { attributes, secretAttributes: told }
-    : { attributes: { ...attributes, ...told }, secretAttributes: {} }
+    ? { attributes, secretAttributes: tokenAttributes }
+    : { attributes: { ...attributes, ...tokenAttributes }, secretAttributes: {} }
 }

@@ -14,7 +14,8 @@ import { CsiDrivers } from '#kubelet/csi/csi-drivers.ts'
 import { CsiNodeObject } from '#kubelet/csi/csi-node-object.ts'
 import { localDriver } from '#kubelet/csi/local-driver/local-driver.ts'
 import { localDriverName } from '#kubelet/csi/local-driver/local-driver-name.ts'
-import { PluginRegistration } from '#kubelet/csi/plugin-registration.ts'
+import { csiRegistration } from '#kubelet/csi/register-driver.ts'
+import { type PluginHandler, PluginRegistration } from '#kubelet/plugins/plugin-registration.ts'
 import { callerOf } from '#wire/csi/csi-driver.ts'
 
 export type NodeCsiOptions = {
@@ -29,6 +30,8 @@ export type NodeCsiOptions = {
   processes: Processes
   host: Pick<Host, 'fileSystem'>
   isInUse(volumeId: string): boolean
+  /** Of plugins of other types that register in the same directory. */
+  pluginHandlers?: Readonly<Record<string, PluginHandler>>
 }
 
 /** How long a CSIDriver object is waited for before the agent goes on without: one may not exist, but must not be overlooked. */
@@ -52,7 +55,7 @@ export class NodeCsi implements AsyncDisposable {
       files,
       clock,
       logger,
-      drivers: this.drivers,
+      handlers: { ...options.pluginHandlers, CSIPlugin: csiRegistration(this.drivers, clock) },
     })
     this.#rules = new Informer({ client, clock, random, logger, kind: CSIDriver })
   }

@@ -20,15 +20,17 @@ type Shape = {
 }
 
 const podOf = (name: string, { requests, priority, storageLimit, annotations }: Shape): V1Pod => ({
-  metadata: { name, namespace: 'ns', uid: name, ...(annotations ? { annotations } : {}) },
+  metadata: { name, namespace: 'ns', uid: name, ...defined({ annotations }) },
   spec: {
     ...defined({ priority }),
     containers: [
       {
         ...{ name: 'c', image: 'i' },
         resources: {
-          ...(requests ? { requests: { memory: requests } } : {}),
-          ...(storageLimit ? { limits: { 'ephemeral-storage': storageLimit } } : {}),
+          ...defined({
+            requests: requests ? { memory: requests } : undefined,
+            limits: storageLimit ? { 'ephemeral-storage': storageLimit } : undefined,
+          }),
         },
       },
     ],

@@ -112,7 +112,7 @@ export class EvictionManager implements Disposable {
     const { usage, pods, evict } = this.#options
     const limited = pods().filter((pod) => limitsStorage(pod) && !isCriticalPod(pod))
     if (limited.length === 0) return false
-    const found = new Map((await usage.collect({ everything: true })).pods.map((each) => [each.uid, each]))
+    const found = new Map((await usage.collect({ detail: 'summary' })).pods.map((each) => [each.uid, each]))
     let hasEvicted = false
     for (const pod of limited) {
       const used = found.get(pod.metadata.uid ?? '')
@@ -136,9 +136,8 @@ export class EvictionManager implements Disposable {
   async #evictOne(threshold: Threshold, observations: ReturnType<typeof observe>): Promise<void> {
     const { usage, pods, evict, maxPodGraceMs, logger } = this.#options
     const { signal, graceMs } = threshold
-    const found = new Map(
-      (await usage.collect({ everything: conditionOf(signal) === 'DiskPressure' })).pods.map((each) => [each.uid, each]),
-    )
+    const detail = conditionOf(signal) === 'DiskPressure' ? 'summary' : 'amounts'
+    const found = new Map((await usage.collect({ detail })).pods.map((each) => [each.uid, each]))
     const usageOf = ({ metadata }: V1Pod) => found.get(metadata.uid ?? '')
     const victim = rankPods(pods(), signal, usageOf).find((pod) => !isCriticalPod(pod))
     if (victim === undefined) {

@@ -34,6 +34,7 @@ export type WatchPressureOptions = {
 export function watchPressure(options: WatchPressureOptions, running: DisposableStack): EvictionManager {
   const { configuration, clock, logger, metrics, kernel, host, rootDirectory, imageDirectory, images, warn } = options
   const imageFs = async () =>
+    // Where the runtime does not say where images are, they are taken to be beside the rest.
     host.fileSystem((await imageDirectory().catch(() => undefined)) ?? rootDirectory).catch(() => host.fileSystem(rootDirectory))
   const garbage = running.use(
     new ImageGarbage({

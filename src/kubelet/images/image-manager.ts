@@ -22,7 +22,7 @@ export type ImageManagerOptions = {
   /** One after the other unless said otherwise, as upstream. */
   maxParallelPulls?: number
   /** What the node itself has for registries; asked for with each pull. */
-  nodeCredentials?(): Promise<readonly RegistryEntry[]>
+  nodeCredentials?(repository: string, pod: V1Pod): Promise<readonly RegistryEntry[]>
   /** Absent where every pod may use every image that is on the node. */
   pulledImages?: PulledImages
 }
@@ -156,7 +156,7 @@ export class ImageManager {
       const what = `Unable to retrieve some image pull secrets (${missing.join(', ')})`
       tell('Warning', 'FailedToRetrieveImagePullSecret', `${what}; attempting to pull the image may not succeed.`)
     }
-    const ofNode = (await nodeCredentials?.()) ?? []
+    const ofNode = (await nodeCredentials?.(repository, pod)) ?? []
     return [...credentialsFor(repository, ofPod), ...credentialsFor(repository, ofNode)]
   }
 }

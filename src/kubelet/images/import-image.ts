@@ -11,22 +11,37 @@ import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { importMethod } from '#wire/cri/import-images.ts'
 import { type ArchivedBlob, readImageArchive } from '#wire/oci/read-image-archive.ts'
 
-export type ImportSeams = { files: Files; clock: Clock }
+export type ImportSeams = {
+  files: Files
+  clock: Clock
+  /** Hears how much of the images has been handed over. */
+  onProgress?: (doneBytes: number, totalBytes: number) => void
+}
 
 const chunkBytes = 1024 * 1024
 /** CRI hears of new images by events. */
 const noticedWithinMs = 5000
 
 /** Resolves with the names of the images that came in, once pods can use them. */
-export async function importImages(client: CriConnection, archiveFile: string, { files, clock }: ImportSeams): Promise<string[]> {
+export async function importImages(
+  client: CriConnection,
+  archiveFile: string,
+  { files, clock, onProgress }: ImportSeams,
+): Promise<string[]> {
   await using file = await files.open(archiveFile, 'r')
   const images = await readImageArchive(file)
   const names: string[] = []
   try {
     await using store = await ContainerdStore.open(client.channel, clock)
+    const totalBytes = images.flatMap(({ blobs }) => blobs).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    let doneBytes = 0
     for (const { names: given, target, blobs } of images) {
       if (given.length === 0) throw new Error(`an image of ${archiveFile} has no name`)
-      for (const blob of blobs) await store.write(blob, contentOf(blob, file))
+      for (const blob of blobs) {
+        await store.write(blob, contentOf(blob, file))
+        doneBytes += blob.sizeBytes
+        onProgress?.(doneBytes, totalBytes)
+      }
       for (const name of given.map(fullName)) {
         await store.setImage({ name, target })
         names.push(name)
@@ -34,24 +49,37 @@ export async function importImages(client: CriConnection, archiveFile: string, {
     }
   } catch (error) {
     if (!(error instanceof GrpcError) || error.code !== grpcCodes.unimplemented) throw error
-    return importByRuntime(client, archiveFile)
+    return importByRuntime(client, archiveFile, onProgress)
   }
   for (const name of names) await untilNoticed(client, name, clock)
   return names
 }
 
-/** Our own reads the file itself. */
-async function importByRuntime(client: CriConnection, archiveFile: string): Promise<string[]> {
+/** Our own reads the file itself, and tells how far it is. */
+async function importByRuntime(client: CriConnection, archiveFile: string, onProgress: ImportSeams['onProgress']): Promise<string[]> {
+  const finished = Promise.withResolvers<string[]>()
+  let names: readonly string[] | undefined
+  const stream = client.channel.stream(importMethod.path, {
+    onMessage(bytes) {
+      const news = importMethod.decodeResponse(bytes)
+      if ('names' in news) names = news.names
+      else onProgress?.(news.doneBytes, news.totalBytes)
+    },
+    onEnd(error) {
+      if (error !== undefined) finished.reject(error)
+      else if (names === undefined) finished.reject(new Error('the runtime did not say which images came in'))
+      else finished.resolve([...names])
+    },
+  })
+  stream.send(importMethod.encodeRequest(resolve(archiveFile)))
+  stream.end()
   try {
-    const request = importMethod.encodeRequest(resolve(archiveFile))
-    return importMethod.decodeResponse(await client.channel.unary(importMethod.path, request, { timeoutMs: importTimeoutMs }))
+    return await finished.promise
   } catch (error) {
     if (!(error instanceof GrpcError) || error.code !== grpcCodes.unimplemented) throw error
     throw new Error('only containerd and our own runtime take images from files; this runtime has a command of its own for it')
   }
 }
-
-const importTimeoutMs = 3_600_000
 
 async function* contentOf({ content, sizeBytes }: ArchivedBlob, file: OpenFile): AsyncGenerator<Uint8Array> {
   if ('bytes' in content) return yield content.bytes

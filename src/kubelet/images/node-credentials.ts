@@ -9,7 +9,9 @@ export async function nodeCredentials(files: Pick<Files, 'readTextIfPresent'>, d
     if (text === undefined) continue
     try {
       return entriesOfDockerConfig(text)
-    } catch {}
+    } catch {
+      // As upstream: a file that holds no credentials is passed over.
+    }
   }
   return []
 }

@@ -53,6 +53,18 @@ test('an image that took credentials is for those who have them, by secret or by
     assert.equal(await images.mayUse('reg.io/app:1', 'sha256:1', having()), true, 'then it was given to anybody')
   }))
 
+test('an image that a program’s credentials were good for is for pods of the same service account', () =>
+  withImages(async (reopen) => {
+    const of = (name: string): RegistryEntry => ({
+      ...{ place: 'reg.io', auth: { username: 'u', password: 'p' } },
+      account: { uid: `uid-${name}`, namespace: 'n', name },
+    })
+    await pull(reopen(), 'reg.io/app:1', of('a'))
+    assert.equal(await reopen().mayUse('reg.io/app:1', 'sha256:1', having()), false)
+    assert.equal(await reopen().mayUse('reg.io/app:1', 'sha256:1', having(of('b'))), false)
+    assert.equal(await reopen().mayUse('reg.io/app:1', 'sha256:1', having(of('a'))), true)
+  }))
+
 test('a pull that has not ended, or was cut off by a crash, gives the image to nobody', () =>
   withImages(async (reopen) => {
     const images = reopen()

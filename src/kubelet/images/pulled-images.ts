@@ -3,16 +3,20 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { parseImageReference } from '#api/core/v1/pod-spec/image-reference.ts'
 import type { Files } from '#base/files.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
+import type { CredentialsPolicy } from '#kubelet/images/credentials-policy.ts'
 import type { RegistryEntry } from '#kubelet/images/registry-credentials.ts'
 
 /** The secret whose credentials were good, and which they were. */
 export type GoodSecret = { uid: string; namespace: string; name: string; credentialHash: string }
 
-/** By repository, whom the registry gave the image to: anybody on the node, or bearers of these secrets. */
+/** By repository, whom the registry gave the image to: anybody on the node, bearers of these secrets, pods of these service accounts. */
 type PulledRecord = {
   imageRef: string
-  credentialMapping: Record<string, { nodePodsAccessible?: boolean; kubernetesSecrets?: GoodSecret[] }>
+  credentialMapping: Record<string, Good>
 }
+type Account = Omit<GoodSecret, 'credentialHash'>
+type Good = { nodePodsAccessible?: boolean; kubernetesSecrets?: GoodSecret[]; kubernetesServiceAccounts?: Account[] }
 
 /** Beyond, one more secret that is good as well is not worth remembering. */
 const mostSecrets = 100
@@ -25,24 +29,30 @@ export class PulledImages {
   readonly #files: Files
   readonly #directory: string
   readonly #pulling = new Map<string, number>()
+  readonly #policy: CredentialsPolicy
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(files: Files, directory: string) {
+  constructor(files: Files, directory: string, policy: CredentialsPolicy = (_, wasPulled) => wasPulled) {
     this.#files = files
     this.#directory = directory
+    this.#policy = policy
   }
 
   /** Whether a pod with these credentials may use the image that is there without asking the registry. */
   async mayUse(image: string, imageRef: string, credentials: () => Promise<readonly RegistryEntry[]>): Promise<boolean> {
     const record = await this.#read(imageRef)
     // A pull that has not ended well may still have left the image.
-    if (record === undefined) return !(await this.#isBeingPulled(image))
+    const wasPulled = record !== undefined || (await this.#isBeingPulled(image))
+    if (!this.#policy(image, wasPulled)) return true
+    if (record === undefined) return false
     const known = record.credentialMapping[repositoryOf(image)]
     if (known === undefined) return false
     if (known.nodePodsAccessible) return true
-    const { kubernetesSecrets = [] } = known
-    if (kubernetesSecrets.length === 0) return false
-    for (const secret of (await credentials()).flatMap((entry) => goodSecretOf(entry) ?? [])) {
+    const { kubernetesSecrets = [], kubernetesServiceAccounts: accounts = [] } = known
+    if (kubernetesSecrets.length === 0 && accounts.length === 0) return false
+    const entries = await credentials()
+    if (entries.some(({ account }) => account !== undefined && accounts.some((each) => isSame(each, account)))) return true
+    for (const secret of entries.flatMap((entry) => goodSecretOf(entry) ?? [])) {
       const sameCredential = kubernetesSecrets.find(({ credentialHash }) => credentialHash === secret.credentialHash)
       const sameSecret = kubernetesSecrets.find((each) => isSame(each, secret))
       if (sameCredential === undefined && sameSecret === undefined) continue
@@ -63,7 +73,7 @@ export class PulledImages {
   async end(image: string, outcome: { imageRef: string; credentials: RegistryEntry | undefined } | undefined): Promise<void> {
     if (outcome !== undefined) {
       const { imageRef, credentials } = outcome
-      await this.#remember(image, imageRef, credentials === undefined ? undefined : goodSecretOf(credentials))
+      await this.#remember(image, imageRef, credentials === undefined ? undefined : goodSecretOf(credentials), credentials?.account)
     }
     const left = (this.#pulling.get(image) ?? 1) - 1
     if (left > 0) {
@@ -75,19 +85,23 @@ export class PulledImages {
   }
 
   /** One at a time: what two pulls of one image have found is added up. */
-  #remember(image: string, imageRef: string, secret: GoodSecret | undefined): Promise<void> {
+  #remember(image: string, imageRef: string, secret: GoodSecret | undefined, account?: Account): Promise<void> {
     const written = this.#writing.then(async () => {
       const record = (await this.#read(imageRef)) ?? { imageRef, credentialMapping: {} }
       const repository = repositoryOf(image)
       const known = record.credentialMapping[repository] ?? {}
       if (known.nodePodsAccessible) return
-      const others = (known.kubernetesSecrets ?? []).filter((each) => secret === undefined || !isSame(each, secret))
-      if (secret !== undefined && others.length >= mostSecrets) return
+      const secrets = added(known.kubernetesSecrets, secret)
+      const accounts = added(known.kubernetesServiceAccounts, account)
+      if (secrets === undefined || accounts === undefined) return
       record.credentialMapping[repository] =
-        secret === undefined ? { nodePodsAccessible: true } : { kubernetesSecrets: [...others, secret] }
+        secret === undefined && account === undefined
+          ? { nodePodsAccessible: true }
+          : omitEmpty({ kubernetesSecrets: secrets, kubernetesServiceAccounts: accounts })
       await this.#files.makeDirectory(join(this.#directory, 'pulled'))
       await this.#files.write(this.#recordFile(imageRef), JSON.stringify(record))
     })
+    // Whoever writes gets the failure; the next one only waits for its end.
     this.#writing = written.catch(() => {})
     return written
   }
@@ -114,7 +128,14 @@ const fileNameOf = (text: string): string => `sha256-${createHash('sha256').upda
 
 const repositoryOf = (image: string): string => parseImageReference(image)?.repository ?? image
 
-const isSame = (one: GoodSecret, other: GoodSecret): boolean =>
+/** Undefined when there is no more room. */
+function added<T extends Account>(known: readonly T[] = [], one: T | undefined): T[] | undefined {
+  if (one === undefined) return [...known]
+  const others = known.filter((each) => !isSame(each, one))
+  return others.length >= mostSecrets ? undefined : [...others, one]
+}
+
+const isSame = (one: Account, other: Account): boolean =>
   one.uid === other.uid && one.namespace === other.namespace && one.name === other.name
 
 /** Credentials of the node itself are good for all of its pods. */

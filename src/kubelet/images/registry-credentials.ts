@@ -8,6 +8,8 @@ export type RegistryEntry = {
   auth: AuthConfig
   /** The secret it is from; absent for the node's own. */
   source?: { uid: string; namespace: string; name: string }
+  /** The service account that a program gave it for. */
+  account?: { uid: string; namespace: string; name: string }
 }
 
 type DockerEntry = { username?: string; password?: string; auth?: string; identitytoken?: string; registrytoken?: string }
@@ -60,13 +62,14 @@ const dockerHub = 'index.docker.io'
 /** Those that may be good for the image's repository, the most particular first. */
 export function credentialsFor(repository: string, entries: readonly RegistryEntry[]): RegistryEntry[] {
   const sorted = entries.toSorted((one, other) => (one.place < other.place ? 1 : one.place > other.place ? -1 : 0))
-  const matching = sorted.filter(({ place }) => matches(place, repository))
+  const matching = sorted.filter(({ place }) => matchesPlace(place, repository))
   if (matching.length > 0) return matching
   const isOnHub = repository.startsWith('docker.io/') || repository.startsWith(`${dockerHub}/`)
   return isOnHub ? sorted.filter(({ place }) => place === dockerHub) : []
 }
 
-function matches(place: string, repository: string): boolean {
+/** Whether credentials for a place are to be tried for a repository. */
+export function matchesPlace(place: string, repository: string): boolean {
   const [host = '', path = ''] = cut(place)
   const [targetHost = '', targetPath = ''] = cut(repository)
   const [name = '', port] = host.split(':')

@@ -60,15 +60,22 @@ type LogFile = { open: OpenFile; inode: number }
 
 async function openLog(files: Files, path: string): Promise<LogFile> {
   try {
-    const target = await resolved(files, path)
-    const inode = (await files.stat(target))?.inode ?? 0
-    return { open: await files.open(target, 'r'), inode }
+    for (;;) {
+      const target = await resolved(files, path)
+      const inode = (await files.stat(target))?.inode ?? 0
+      const open = await files.open(target, 'r')
+      const now = await files.stat(target)
+      // One that took its place between the two would be taken for another one later, and be read twice.
+      if (now === undefined || now.inode === inode) return { open, inode }
+      await open.close()
+    }
   } catch (error) {
     throw new Error(`failed to open log file "${path}": ${errorMessage(error)}`)
   }
 }
 
 async function resolved(files: Files, path: string): Promise<string> {
+  // It is no link.
   const target = await files.readLink(path).catch(() => undefined)
   return target ?? path
 }

@@ -154,6 +154,29 @@ test('who follows sees what is written, in the old file and in the one that take
   assert.equal(listeners.size, 0)
 })
 
+test('a file that takes the place of another while it is opened is read once', async () => {
+  const path = logFile(line('old'))
+  const { subject, end } = running()
+  let hasBegun = false
+  const files = {
+    ...nodeFiles,
+    open(...args: Parameters<typeof nodeFiles.open>) {
+      if (!hasBegun) {
+        renameSync(path, `${path}.old`)
+        writeFileSync(path, line('new'))
+      }
+      hasBegun = true
+      return nodeFiles.open(...args)
+    },
+  }
+  const { over, until } = follower(logFilePieces(files, path, { ...all, follow: true }, subject))
+  await until('new\n')
+  appendFileSync(path, line('more'))
+  await until('new\nmore\n')
+  end()
+  assert.equal(await over, 'new\nmore\n')
+})
+
 test('who stops following leaves nothing behind', async () => {
   const { subject, leave, listeners } = running()
   const { over, until } = follower(logFilePieces(nodeFiles, logFile(line('a')), { ...all, follow: true }, subject))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Node, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type Admission, rejectionOf } from '#kubelet/node/admission.ts'
 
 const aPod = (spec: Partial<V1PodSpec> = {}, labels: Record<string, string> = {}): V1Pod => ({
@@ -9,7 +10,7 @@ const aPod = (spec: Partial<V1PodSpec> = {}, labels: Record<string, string> = {}
 })
 const asking = (requests: Record<string, string>) => aPod({ containers: [{ name: 'app', resources: { requests } }] })
 const withPort = (hostPort: number, hostIP?: string) =>
-  aPod({ containers: [{ name: 'app', ports: [{ containerPort: 80, hostPort, ...(hostIP ? { hostIP } : {}) }] }] })
+  aPod({ containers: [{ name: 'app', ports: [{ containerPort: 80, hostPort, ...omitEmpty({ hostIP }) }] }] })
 const tainted: V1Node = { metadata: { name: 'n1' }, spec: { taints: [{ key: 'gone', effect: 'NoExecute' }] } }
 const requires = (key: string, operator: string, values: string[]): Partial<V1PodSpec> => ({
   affinity: {

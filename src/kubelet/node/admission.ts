@@ -44,6 +44,9 @@ export function rejectionOf(pod: V1Pod, admission: Admission): Waiting | undefin
 /** What the node object may have changed meanwhile: worth a second look at it. */
 export const dependsOnNode = ({ reason }: Waiting): boolean => reason === 'NodeAffinity' || reason === 'TaintToleration'
 
+/** There is too little of something, which others may have to spare. */
+export const lacksResource = ({ reason }: Waiting): boolean => reason.startsWith('OutOf')
+
 const failed = (predicate: string, why: string): Waiting => ({ reason: predicate, message: `Predicate ${predicate} failed: ${why}` })
 
 /** The first resource of which there is too little. Those the node does not know of are none of its business. */

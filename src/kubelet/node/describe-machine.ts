@@ -1,6 +1,10 @@
 /** The machine this runs on, as a node. */
+
 import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
 import type { Host, HostFacts } from '#base/host.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
+import type { DeviceCapacity } from '#kubelet/devices/device-manager.ts'
+import { hugePagesResource } from '#kubelet/node/huge-pages-resource.ts'
 import { agentFeatures, type NodeDescription } from '#kubelet/node/node-object.ts'
 
 export type MachineOptions = Pick<
@@ -12,10 +16,14 @@ export type MachineOptions = Pick<
   | 'annotations'
   | 'taints'
   | 'providerId'
+  | 'cloud'
   | 'port'
   | 'declaredFeatures'
   | 'images'
   | 'volumesInUse'
+  | 'pressure'
+  | 'config'
+  | 'problemConditions'
 > & {
   host: Host
   /** Where pods have their files. */
@@ -23,16 +31,21 @@ export type MachineOptions = Pick<
   runtimeVersion: string
   version: string
   maxPods: number
+  /** No more than so many for each processor, whatever `maxPods` says; 0 is no such limit. */
+  podsPerCore?: number
   /** What is kept from pods, several times over where several keep: for the system, for the node's own programs. */
   reserved?: readonly Readonly<Record<string, string>>[]
+  /** What device plugins offer. */
+  devices?: DeviceCapacity
 }
 
 /** Kept free: below, a node would have to throw pods out. */
 const keptFree = { memoryBytes: 100 << 20, storageShare: 0.1 }
 
 export async function describeMachine(options: MachineOptions): Promise<NodeDescription> {
-  const { host, rootDirectory, runtimeVersion, version, maxPods, reserved = [], ...node } = options
+  const { host, rootDirectory, runtimeVersion, version, maxPods, podsPerCore = 0, reserved = [], devices, ...node } = options
   const facts = await host.facts()
+  const pods = String(podsPerCore > 0 ? Math.min(maxPods, facts.cores * podsPerCore) : maxPods)
   const { capacityBytes: total } = await host.fileSystem(rootDirectory)
   const { kernelVersion, osImage, operatingSystem, architecture, machineId, systemUuid, bootId, swapBytes } = facts
   const hugeBytes = [...facts.hugePages].reduce((sum, [kibibytes, count]) => sum + kibibytes * 1024 * count, 0)
@@ -45,16 +58,22 @@ export async function describeMachine(options: MachineOptions): Promise<NodeDesc
     ...node,
     capacity: {
       ...{ cpu: String(facts.cores), memory: `${Math.floor(facts.memoryBytes / 1024)}Ki` },
-      ...{ 'ephemeral-storage': `${Math.floor(total / 1024)}Ki`, pods: String(maxPods), ...hugePagesOf(facts) },
+      ...{ 'ephemeral-storage': `${Math.floor(total / 1024)}Ki`, pods, ...hugePagesOf(facts) },
+      ...devices?.capacity,
     },
     allocatable: {
       cpu: keptCpuMillis === 0 ? String(facts.cores) : `${Math.max(0, facts.cores * 1000 - keptCpuMillis)}m`,
       memory: `${Math.max(0, Math.floor(memoryBytes / 1024))}Ki`,
-      ...{ 'ephemeral-storage': String(Math.max(0, storageBytes)), pods: String(maxPods), ...hugePagesOf(facts) },
+      ...{ 'ephemeral-storage': String(Math.max(0, storageBytes)), pods, ...hugePagesOf(facts) },
+      ...devices?.allocatable,
     },
     info: {
       ...{ machineId, systemUuid, bootId, kernelVersion, osImage, operatingSystem, architecture },
-      ...{ containerRuntimeVersion: runtimeVersion, kubeletVersion: version, ...(swapBytes > 0 ? { swapBytes } : {}) },
+      ...{
+        containerRuntimeVersion: runtimeVersion,
+        kubeletVersion: version,
+        ...omitEmpty({ swapBytes }),
+      },
     },
   }
 }
@@ -62,12 +81,7 @@ export async function describeMachine(options: MachineOptions): Promise<NodeDesc
 function hugePagesOf({ hugePages }: HostFacts): Record<string, string> {
   return Object.fromEntries(
     [...hugePages].map(([kibibytes, count]) => {
-      const name =
-        kibibytes >= 1 << 20
-          ? `hugepages-${kibibytes >> 20}Gi`
-          : kibibytes >= 1024
-            ? `hugepages-${kibibytes >> 10}Mi`
-            : `hugepages-${kibibytes}Ki`
+      const name = hugePagesResource(kibibytes)
       const mebibytes = (kibibytes * count) / 1024
       return [name, count === 0 ? '0' : `${mebibytes}Mi`]
     }),

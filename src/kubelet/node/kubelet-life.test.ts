@@ -10,7 +10,8 @@ import { seededRandom } from '#base/random.ts'
 import { Client } from '#client/client.ts'
 import type { Transport } from '#client/transport.ts'
 import { describeMachine } from '#kubelet/node/describe-machine.ts'
-import { Kubelet, type KubeletOptions } from '#kubelet/node/kubelet.ts'
+import { Kubelet } from '#kubelet/node/kubelet.ts'
+import type { KubeletOptions } from '#kubelet/node/kubelet-options.ts'
 import type { NodeDescription } from '#kubelet/node/node-object.ts'
 import { PodFeed } from '#kubelet/node/pod-feed.ts'
 import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
@@ -84,13 +85,13 @@ test('a node tells what its runtime can do, and that it is down', async () => {
   runtime.answer = async () => ({})
   await cluster.advance({ seconds: 11 })
   assert.match(await readiness(cluster), /^True/)
-  const told = (await cluster.list(Event)).map(({ reason, message }) => `${reason} ${message}`)
+  const recorded = (await cluster.list(Event)).map(({ reason, message }) => `${reason} ${message}`)
   assert.deepEqual(
-    told.filter((text) => !text.includes(':')),
+    recorded.filter((text) => !text.includes(':')),
     ['Starting Starting kubelet.'],
   )
   assert.deepEqual(
-    told.flatMap((text) => /status is now: (.*)/.exec(text)?.[1] ?? []),
+    recorded.flatMap((text) => /status is now: (.*)/.exec(text)?.[1] ?? []),
     ['NodeHasSufficientMemory', 'NodeHasNoDiskPressure', 'NodeHasSufficientPID', 'NodeNotReady', 'NodeReady'],
   )
 })
@@ -117,6 +118,50 @@ test('what others say of the node is put right', async () => {
   await cluster.client.updateStatus(Node, { ...seen, status: { ...seen.status, conditions } })
   await cluster.advance({ seconds: 11 })
   assert.match(await readiness(cluster), /^True/)
+})
+
+test('a node looks at itself, tells, and shows that it lives as often as it was told to', async () => {
+  let looks = 0
+  const describe = async () => {
+    looks++
+    return node
+  }
+  await using fixture = await anAgent({ describe, rhythm: { checkMs: 30_000, heartbeatMs: 60_000, leaseSeconds: 8 } })
+  const { cluster } = fixture
+  const lease = () => cluster.get(Lease, 'kube-node-lease', 'n1')
+  const heartbeat = async () => (await cluster.get(Node, '', 'n1')).status?.conditions?.at(-1)?.lastHeartbeatTime
+  assert.equal((await lease()).spec?.leaseDurationSeconds, 8)
+  const [first, told, before] = [(await lease()).spec?.renewTime, await heartbeat(), looks]
+  await cluster.advance(3000)
+  assert.notEqual((await lease()).spec?.renewTime, first)
+  assert.equal(looks, before)
+  await cluster.advance(30_000)
+  assert.equal(looks, before + 1)
+  assert.equal(await heartbeat(), told, 'nothing has changed')
+  await cluster.advance(32_000)
+  assert.notEqual(await heartbeat(), told)
+})
+
+test('a pod that the API was made to let go of at once is in nobody’s way, though it takes long to end', async () => {
+  await using fixture = await anAgent()
+  const { cluster, runtime } = fixture
+  const aPod = (name: string) => ({
+    metadata: { name, namespace: 'default', annotations: { 'sim.typernetes.dev/stop-after': '20s' } },
+    spec: { nodeName: 'n1', containers: [{ name: 'app', image: 'app', resources: { requests: { cpu: '3' } } }] },
+  })
+  const { metadata } = await cluster.create(Pod, aPod('first'))
+  await cluster.advance(5000)
+  await cluster.client.delete(Pod, { namespace: 'default', name: 'first' }, { gracePeriodSeconds: 0 })
+  await cluster.create(Pod, aPod('second'))
+  // It has a second to end.
+  await cluster.advance(600)
+  const { containers } = await runtime.observe(metadata.uid ?? '')
+  assert.ok(
+    containers.some(({ state }) => state === 'running'),
+    'the first one still runs',
+  )
+  await cluster.advance(5000)
+  assert.equal((await cluster.get(Pod, 'default', 'second')).status?.phase, 'Running')
 })
 
 test('a node that was deleted comes back, its lease as well', async () => {

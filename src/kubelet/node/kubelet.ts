@@ -1,58 +1,26 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished, isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
-import { podQosClass, podRequests } from '#api/core/v1/resources.ts'
-import type { V1Node, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
-import type { Clock } from '#base/clock.ts'
+import type { V1Node, V1Pod, V1PodStatus, V1ResourceStatus } from '#api/core/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
-import type { Logger } from '#base/log.ts'
-import type { Random } from '#base/random.ts'
-import type { Client } from '#client/client.ts'
 import { EventRecorder } from '#client/events/event-recorder.ts'
 import { type HookRunner, hookRunner } from '#kubelet/hooks/hook-runner.ts'
-import { dependsOnNode, lackingResource, rejectionOf } from '#kubelet/node/admission.ts'
+import { dependsOnNode, lackingResource, lacksResource, rejectionOf } from '#kubelet/node/admission.ts'
 import { allocatedBefore, withResourcesOf } from '#kubelet/node/allocation.ts'
+import type { KubeletOptions } from '#kubelet/node/kubelet-options.ts'
 import { NodeLease } from '#kubelet/node/node-lease.ts'
-import { type NodeDescription, nodeObject } from '#kubelet/node/node-object.ts'
+import { nodeObject } from '#kubelet/node/node-object.ts'
 import { NodeRegistration } from '#kubelet/node/node-registration.ts'
+import { podsToPreempt } from '#kubelet/node/pods-to-preempt.ts'
 import { Relist } from '#kubelet/node/relist.ts'
-import type { Waiting } from '#kubelet/pod-worker/pod-steps.ts'
+import { byUrgency } from '#kubelet/node/resize-urgency.ts'
+import { forbiddenSysctl } from '#kubelet/node/sysctls.ts'
+import type { Failure, Waiting } from '#kubelet/pod-worker/pod-steps.ts'
 import { PodWorker } from '#kubelet/pod-worker/pod-worker.ts'
 import { type PendingResize, resizeMessage } from '#kubelet/pod-worker/resize-progress.ts'
-import { noRuntimeHelper, type RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
-import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
-import type { Runtime } from '#kubelet/runtimes/runtime.ts'
+import { noRuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import { MirrorPods } from '#kubelet/sources/mirror-pods.ts'
-import { isMirror, type PodSource, type StaticPodSource } from '#kubelet/sources/pod-source.ts'
+import { isMirror } from '#kubelet/sources/pod-source.ts'
 import { StatusManager } from '#kubelet/status/status-manager.ts'
-
-export type KubeletOptions = {
-  client: Client
-  clock: Clock
-  random: Random
-  logger: Logger
-  node: NodeDescription
-  /** Looks at the machine again, so that the API is told what has changed; absent where nothing does. */
-  describe?: () => Promise<NodeDescription>
-  runtime: Runtime
-  runtimeHelper?: RuntimeHelper
-  probes: PodProbes
-  hooks?: HookRunner
-  /** One of its own where absent. */
-  events?: EventRecorder
-  /** The API's pods; started before the agent is. */
-  pods: PodSource
-  /** Started before the agent is. */
-  staticPods?: readonly StaticPodSource[]
-  /** Why the node takes no such pod while it has too little of something. */
-  rejectionUnderPressure?: (pod: V1Pod) => Waiting | undefined
-  makesNode?: boolean
-  /** Goes on trying to register while the API server does not answer; static pods run meanwhile. */
-  isPatient?: boolean
-  /** How often to look for what events of the runtime have missed; absent where they miss nothing. */
-  relistMs?: number
-  /** How often files that mirror objects are brought up to date; absent where there are none. */
-  refreshMs?: number
-}
 
 type Known = { worker: PodWorker; wanted: V1Pod; isStatic: boolean }
 
@@ -72,17 +40,24 @@ export class Kubelet {
   readonly #evaluating = new Map<string, V1Pod>()
   readonly #following = new DisposableStack()
   #lease: NodeLease | undefined
+  /** Who waits for the ends of pods. */
+  readonly #ending = new Map<string, () => void>()
+  #relist: Relist | undefined
   #isStopped = false
 
   constructor(options: KubeletOptions) {
     this.#options = options
     const { client, clock, random, logger, pods, node, runtime, describe, makesNode, isPatient, staticPods } = options
-    this.#statuses = new StatusManager({ client, clock, logger, knownPod: (namespace, name) => pods.get(namespace, name) })
+    this.#statuses = new StatusManager({
+      ...{ client, clock, logger, knownPod: (namespace, name) => pods.get(namespace, name) },
+      onTold: (tookMs) => options.metrics?.told(tookMs),
+    })
     this.#events = options.events ?? new EventRecorder({ client, clock, logger, component: 'kubelet', host: node.name })
     this.#hooks = options.hooks ?? hookRunner({ runtime, clock })
     this.#registration = new NodeRegistration({
       ...{ client, clock, random, logger, events: this.#events, node, runtime },
-      ...defined({ describe, makesNode, isPatient }),
+      ...defined({ describe, makesNode, isPatient, onNode: options.onNode, ...options.rhythm }),
+      otherProblems: () => [...(this.#relist?.problems ?? []), ...(options.problems?.() ?? [])],
     })
     if (staticPods !== undefined) {
       this.#mirrors = new MirrorPods({
@@ -110,7 +85,7 @@ export class Kubelet {
 
   /** Resolves when the node is registered and looks after its pods. */
   async start(): Promise<void> {
-    const { client, clock, random, logger, pods, runtime, probes, staticPods = [], relistMs, refreshMs } = this.#options
+    const { client, clock, random, logger, pods, runtime, probes, staticPods = [] } = this.#options
     this.#statuses.start()
     this.#following.use(runtime.onEvent(({ podUid }) => this.#known.get(podUid)?.worker.look()))
     const onResult = probes.onResult?.((podUid) => this.#known.get(podUid)?.worker.look())
@@ -118,10 +93,15 @@ export class Kubelet {
     for (const source of staticPods) {
       this.#following.use(source.follow({ onPod: (pod) => this.#seesStatic(pod), onPodGone: (pod) => this.#missesStatic(pod) }))
     }
+    if (this.#options.isStandalone) {
+      this.#beginTimers()
+      return
+    }
+    for (const pod of this.#options.checkpointed ?? []) this.#sees(pod)
     const node = await this.#registration.start()
     if (this.#isStopped) return
     this.#lease = new NodeLease({
-      ...{ client, clock, random, logger, node: this.name },
+      ...{ client, clock, random, logger, node: this.name, ...defined({ durationSeconds: this.#options.rhythm?.leaseSeconds }) },
       nodeUid: () => (this.node ?? node).metadata?.uid ?? '',
     })
     await this.#lease.start()
@@ -135,13 +115,7 @@ export class Kubelet {
     // Those that run already have their place before others are validated.
     for (const pod of [...present.filter(wasValidated), ...present.filter((each) => !wasValidated(each))]) this.#sees(pod)
     this.#mirrors?.start()
-    if (relistMs !== undefined) this.#beginRelists(relistMs)
-    if (refreshMs !== undefined) {
-      const timer = clock.every(refreshMs, () => {
-        for (const { worker } of this.#known.values()) worker.refresh()
-      })
-      this.#following.use(timer)
-    }
+    this.#beginTimers()
   }
 
   /** Leaves the pods running, and the node as it is. */
@@ -160,6 +134,20 @@ export class Kubelet {
     this.#known.get(podUid)?.worker.evict(message, graceMs)
   }
 
+  /** Ends a pod for a reason of the node's; resolves when nothing of it runs any more. */
+  end(podUid: string, failure: Failure, graceMs: number): Promise<void> {
+    const worker = this.#known.get(podUid)?.worker
+    if (worker === undefined || worker.isDone) return Promise.resolve()
+    const ended = new Promise<void>((resolve) => this.#ending.set(podUid, resolve))
+    worker.disrupt(failure, graceMs)
+    return ended
+  }
+
+  /** Looks at a pod again: something it has may have changed. */
+  lookAt(podUid: string): void {
+    this.#known.get(podUid)?.worker.look()
+  }
+
   /** Looks at the node now instead of when it is time to. */
   checkNode(): void {
     this.#registration.checkNow()
@@ -170,16 +158,27 @@ export class Kubelet {
     return this.#events.flush()
   }
 
+  #beginTimers(): void {
+    const { clock, relistMs, refreshMs } = this.#options
+    if (relistMs !== undefined) this.#beginRelists(relistMs)
+    if (refreshMs === undefined) return
+    const timer = clock.every(refreshMs, () => {
+      for (const { worker } of this.#known.values()) worker.refresh()
+    })
+    this.#following.use(timer)
+  }
+
   #beginRelists(everyMs: number): void {
-    const { clock, logger, runtime, runtimeHelper = noRuntimeHelper } = this.#options
+    const { clock, logger, runtime, runtimeHelper = noRuntimeHelper, metrics } = this.#options
     const relist = new Relist({
       ...{ clock, logger, runtime, runtimeHelper, everyMs },
+      onRelist: (startedMs) => metrics?.relisted(startedMs, clock.now()),
       isKnown: (uid) => this.#known.has(uid) || this.#evaluating.has(uid),
       look: (uid) => this.#known.get(uid)?.worker.look(),
       known: () => this.#known.keys(),
     })
     relist.start()
-    this.#following.use(relist)
+    this.#relist = this.#following.use(relist)
   }
 
   #sees(pod: V1Pod): void {
@@ -229,40 +228,92 @@ export class Kubelet {
       this.#evaluating.set(uid, pod)
       return
     }
-    const rejection = wasValidated(pod) ? undefined : this.#rejection(pod, isStaticPod)
-    if (rejection === undefined || !dependsOnNode(rejection)) {
+    const seenMs = this.#options.clock.now()
+    let rejection = wasValidated(pod) ? undefined : this.#rejection(pod, isStaticPod)
+    const isUnsure = rejection !== undefined && dependsOnNode(rejection)
+    const victims = rejection !== undefined && lacksResource(rejection) ? this.#victimsFor(pod) : []
+    if (!isUnsure && victims.length === 0 && !this.#mustReserve(pod, rejection)) {
       this.#begin(pod, isStaticPod, rejection)
+      this.#options.metrics?.began(this.#options.clock.now() - seenMs)
       return
     }
     this.#evaluating.set(uid, pod)
-    await this.#registration.refetch().catch(() => undefined)
+    if (isUnsure) {
+      // Where the API server does not answer, the node as it was known decides.
+      await this.#registration.refetch().catch(() => undefined)
+      rejection = this.#rejection(this.#evaluating.get(uid) ?? pod, isStaticPod)
+    }
+    if (victims.length > 0) {
+      await Promise.all(victims.map((victim) => this.#preempt(victim)))
+      rejection = this.#rejection(this.#evaluating.get(uid) ?? pod, isStaticPod)
+    }
+    if (this.#mustReserve(pod, rejection)) rejection = await this.#reserve(pod)
     const latest = this.#evaluating.get(uid)
     this.#evaluating.delete(uid)
-    if (this.#isStopped || latest === undefined) return
-    this.#begin(latest, isStaticPod, this.#rejection(latest, isStaticPod))
+    if (this.#isStopped || latest === undefined) {
+      await this.#options.resources?.release(uid)
+      return
+    }
+    this.#begin(latest, isStaticPod, rejection)
+    this.#options.metrics?.began(this.#options.clock.now() - seenMs)
+    this.#options.resources?.settled(uid)
+  }
+
+  #victimsFor(pod: V1Pod): V1Pod[] {
+    return podsToPreempt(pod, this.#othersThan(pod), this.#registration.description.allocatable) ?? []
+  }
+
+  /** Resolves when nothing of the pod runs any more. */
+  #preempt(pod: V1Pod): Promise<void> {
+    this.#events.warning(Pod, pod, preempted.reason, preempted.message)
+    return this.end(pod.metadata.uid ?? '', preempted, (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000)
+  }
+
+  #mustReserve(pod: V1Pod, rejection: Waiting | undefined): boolean {
+    return rejection === undefined && !isPodFinished(pod) && (this.#options.resources?.concerns(pod) ?? false)
+  }
+
+  /** Gives the pod what it has for itself. One that runs already keeps what it has, and goes on whatever has become of that. */
+  async #reserve(pod: V1Pod): Promise<Waiting | undefined> {
+    const rejection = await this.#options.resources?.admit(pod)
+    if (rejection === undefined || !wasValidated(pod)) return rejection
+    this.#options.logger.warn('failed to give a running pod its resources again', { pod: nameOf(pod), ...rejection })
+    return undefined
   }
 
   #rejection(pod: V1Pod, isStaticPod: boolean): Waiting | undefined {
     const { allocatable, info } = this.#registration.description
     const node = this.#registration.node ?? nodeObject(this.#registration.description)
     const admission = { node, allocatable, operatingSystem: info.operatingSystem, isStatic: isStaticPod }
-    return this.#options.rejectionUnderPressure?.(pod) ?? rejectionOf(pod, { ...admission, others: this.#othersThan(pod) })
+    const { rejectionUnderPressure, allowedUnsafeSysctls = [] } = this.#options
+    const forbidden = rejectionUnderPressure?.(pod) ?? forbiddenSysctl(pod, allowedUnsafeSysctls)
+    return forbidden ?? rejectionOf(pod, { ...admission, others: this.#othersThan(pod) })
   }
 
   #othersThan(pod: V1Pod): V1Pod[] {
-    return [...this.#known.values()]
-      .filter(({ wanted, worker }) => wanted.metadata.uid !== pod.metadata.uid && !worker.isDone)
-      .map(({ worker }) => worker.pod)
+    const { uid } = pod.metadata
+    const others: V1Pod[] = []
+    // What the API has let go of counts no more: the scheduler has given its place away.
+    for (const { wanted, worker } of this.#known.values())
+      if (!worker.isRemoved && wanted.metadata.uid !== uid && !worker.isDone) others.push(worker.pod)
+    // Those whose resources are being handed out have their place already.
+    for (const coming of this.#evaluating.values()) if (coming.metadata.uid !== uid) others.push(coming)
+    return others
   }
 
   #begin(pod: V1Pod, isStaticPod: boolean, rejection: Waiting | undefined): void {
-    const { runtime, runtimeHelper = noRuntimeHelper, probes, clock, logger, node } = this.#options
+    const { runtime, runtimeHelper = noRuntimeHelper, probes, clock, logger, node, resources } = this.#options
     const { uid = '' } = pod.metadata
-    if (rejection !== undefined) this.#events.warning(Pod, pod, rejection.reason, rejection.message)
+    if (rejection !== undefined) {
+      this.#options.metrics?.rejected(rejection.reason)
+      this.#events.warning(Pod, pod, rejection.reason, rejection.message)
+    }
     const allocated = allocatedBefore(pod)
     const worker = new PodWorker(allocated, {
       ...{ runtime, runtimeHelper, probes, hooks: this.#hooks, clock, logger, events: this.#events, hostIps: node.addresses },
-      ...defined({ rejection }),
+      ...defined({ longestBackOffMs: this.#options.longestBackOffMs }),
+      ...defined({ rejection, resourceHealth: resources && ((name: string) => this.#healthOf(uid, name)) }),
+      onLooked: (operation, tookMs) => this.#options.metrics?.looked(operation, tookMs),
       report: (current, status, isOverNow) => this.#hears(current, status, isOverNow),
       onGone: () => this.#forgets(uid),
     })
@@ -272,8 +323,23 @@ export class Kubelet {
     else this.#allocate(known)
   }
 
+  #healthOf(uid: string, name: string): V1ResourceStatus[] {
+    const { resources, claimHealthOf } = this.#options
+    const pod = this.#known.get(uid)?.wanted
+    const container = pod?.spec.containers.find((each) => each.name === name)
+    const byClaims = pod && container && claimHealthOf ? claimHealthOf(pod, container) : []
+    return [...(resources?.healthOf(uid, name) ?? []), ...byClaims]
+  }
+
   #hears(pod: V1Pod, status: V1PodStatus, isOverNow: boolean): void {
+    const { uid = '' } = pod.metadata
+    this.#options.metrics?.hears(pod, this.#statuses.lastReported(uid) ?? pod.status, status, this.#options.clock.now())
     this.#statuses.tell(pod, status, isOverNow)
+    if (isOverNow) {
+      void this.#options.resources?.release(uid)
+      this.#ending.get(uid)?.()
+      this.#ending.delete(uid)
+    }
     if (isOverNow && this.#pendingResizes.size > 0) this.#retryResizes()
   }
 
@@ -318,25 +384,19 @@ export class Kubelet {
     }
   }
 
-  /** Those that ask for less first, then the more important ones. */
   #retryResizes(): void {
     const pending = [...this.#pendingResizes].flatMap((uid) => this.#known.get(uid) ?? [])
-    for (const known of pending.sort(byUrgency)) this.#allocate(known)
+    const resized = pending.map((known) => ({ known, wanted: known.wanted, allocated: known.worker.pod }))
+    for (const { known } of resized.sort(byUrgency)) this.#allocate(known)
   }
+}
+
+const preempted: Failure = {
+  ...{ reason: 'Preempting', message: 'Preempted in order to admit critical pod' },
+  disruption: 'Pod was preempted by Kubelet to accommodate a critical pod.',
 }
 
 const wasValidated = ({ metadata, status }: V1Pod): boolean =>
   status?.startTime !== undefined || metadata.deletionTimestamp !== undefined || isTerminalPhase(status?.phase)
 const nameOf = ({ metadata }: V1Pod): string => `${metadata.namespace}/${metadata.name}`
 const hasSameName = (one: V1Pod, other: V1Pod): boolean => nameOf(one) === nameOf(other)
-
-function byUrgency(one: Known, other: Known): number {
-  const rank = ({ wanted, worker }: Known) => {
-    const asks = podRequests(wanted.spec)
-    const has = podRequests(worker.pod.spec)
-    const isMore = ['cpu', 'memory'].some((name) => (asks[name]?.toNumber() ?? 0) > (has[name]?.toNumber() ?? 0))
-    return [isMore ? 1 : 0, -(wanted.spec.priority ?? 0), podQosClass(wanted) === 'Guaranteed' ? 0 : 1]
-  }
-  const [left, right] = [rank(one), rank(other)]
-  return left.map((value, index) => value - (right[index] ?? 0)).find((difference) => difference !== 0) ?? 0
-}

@@ -1,4 +1,4 @@
-/** The sign of life of a node: a lease that is renewed every ten seconds. */
+/** The sign of life of a node: a lease that is renewed four times before it runs out. */
 import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import type { V1Lease } from '#api/coordination/v1/types.gen.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
@@ -8,11 +8,18 @@ import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 
-export type NodeLeaseOptions = { client: Client; clock: Clock; random: Random; logger: Logger; node: string; nodeUid(): string }
+export type NodeLeaseOptions = {
+  client: Client
+  clock: Clock
+  random: Random
+  logger: Logger
+  node: string
+  durationSeconds?: number
+  nodeUid(): string
+}
 
 const namespace = 'kube-node-lease'
-const durationSeconds = 40
-const renewMs = 10_000
+const usualDurationSeconds = 40
 const jitter = 0.04
 
 export class NodeLease {
@@ -36,7 +43,7 @@ export class NodeLease {
   }
 
   async #renew(): Promise<void> {
-    const { clock, random, logger, node } = this.#options
+    const { clock, random, logger, node, durationSeconds = usualDurationSeconds } = this.#options
     try {
       await this.#write()
     } catch (error) {
@@ -44,11 +51,11 @@ export class NodeLease {
       logger.debug('failed to renew node lease', { node, error: String(error) })
     }
     if (this.#isStopped) return
-    this.#timer = clock.after(renewMs * (1 + jitter * random.float()), () => void this.#renew())
+    this.#timer = clock.after(durationSeconds * 250 * (1 + jitter * random.float()), () => void this.#renew())
   }
 
   async #write(): Promise<void> {
-    const { client, clock, node: name, nodeUid } = this.#options
+    const { client, clock, node: name, nodeUid, durationSeconds: leaseDurationSeconds = usualDurationSeconds } = this.#options
     const renewTime = formatMicroTime(clock.nowMicros())
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid: nodeUid() }]
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -60,7 +67,7 @@ export class NodeLease {
         this.#lease = await client.update(Lease, {
           ...this.#lease,
           metadata: { ...metadata, ownerReferences },
-          spec: { ...spec, renewTime },
+          spec: { ...spec, leaseDurationSeconds, renewTime },
         })
         return
       } catch (error) {
@@ -68,7 +75,7 @@ export class NodeLease {
         if (isConflict(error)) continue
         if (!isNotFound(error)) throw error
       }
-      const spec = { holderIdentity: name, leaseDurationSeconds: durationSeconds, renewTime }
+      const spec = { holderIdentity: name, leaseDurationSeconds, renewTime }
       try {
         this.#lease = await client.create(Lease, { metadata: { name, namespace, ownerReferences }, spec })
         return

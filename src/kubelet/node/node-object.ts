@@ -3,7 +3,9 @@
 import type {
   V1ContainerImage,
   V1Node,
+  V1NodeAddress,
   V1NodeCondition,
+  V1NodeConfigStatus,
   V1NodeFeatures,
   V1NodeRuntimeHandler,
   V1NodeStatus,
@@ -37,6 +39,11 @@ export type NodeDescription = {
   taints?: readonly V1Taint[]
   /** How a cloud knows the machine. */
   providerId?: string
+  /** Somebody else says what the machine is, and which addresses it has; absent where there is no cloud. */
+  cloud?: {
+    /** Addresses that the node was given; the cloud has to know them. Empty: the cloud says. */
+    addresses: readonly string[]
+  }
   /** Where its own server listens; absent when it has none. */
   port?: number
   /** The largest ones; absent where nobody has counted. */
@@ -48,11 +55,21 @@ export type NodeDescription = {
   features?: V1NodeFeatures
   runtimeHandlers?: readonly V1NodeRuntimeHandler[]
   declaredFeatures?: readonly string[]
+  /** Where its kubelet's configuration comes from; null where that is its own business, absent where others may tell. */
+  config?: V1NodeConfigStatus | null
+  /** What plugins have found out about the machine. */
+  problemConditions?: readonly ProblemCondition[]
 }
+
+/** Keeps pods away until the cloud has said what it knows of the machine. */
+const uninitialized: V1Taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' }
+
+export type ProblemCondition = Pick<V1NodeCondition, 'type' | 'status'> & { reason: string; message: string }
 
 /** What pods may ask of every node this program runs, by the names under which nodes declare it. */
 export const agentFeatures: readonly string[] = [
   'ExtendWebSocketsToKubelet',
+  'InPlacePodLevelResourcesVerticalScaling',
   'InPlacePodVerticalScalingInitContainers',
   'RestartAllContainersOnContainerExits',
 ]
@@ -68,8 +85,10 @@ export function nodeObject({
   annotations = {},
   taints = [],
   providerId,
+  cloud,
 }: NodeDescription): V1Node {
   const { operatingSystem, architecture } = info
+  const provided = (cloud?.addresses ?? []).join(',')
   return {
     metadata: {
       name,
@@ -81,40 +100,50 @@ export function nodeObject({
         'beta.kubernetes.io/arch': architecture,
         ...labels,
       },
-      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true', ...annotations },
+      annotations: {
+        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+        ...annotations,
+        ...omitEmpty({ 'alpha.kubernetes.io/provided-node-ip': provided }),
+      },
     },
-    spec: { ...(taints.length > 0 ? { taints: [...taints] } : {}), ...omitEmpty({ providerID: providerId }) },
+    spec: omitEmpty({ taints: [...taints, ...(cloud === undefined ? [] : [uninitialized])], providerID: providerId }),
   }
 }
 
-export function nodeStatus(
-  description: NodeDescription,
-  previous: V1NodeStatus,
-  nowText: string,
-  problems: NodeProblems = [],
-): V1NodeStatus {
-  const { name, hostname = name, addresses, info, port, images, volumesInUse, features, runtimeHandlers, declaredFeatures } = description
+export function nodeStatus(description: NodeDescription, before: V1NodeStatus, nowText: string, problems: NodeProblems = []): V1NodeStatus {
+  const { config: configBefore, ...previous } = before
+  const config = description.config === undefined ? configBefore : (description.config ?? undefined)
+  const { name, hostname = name, info, port, images, volumesInUse, features, runtimeHandlers, declaredFeatures } = description
   const { machineId, systemUuid = machineId, bootId = machineId, swapBytes, ...system } = info
   return {
     ...previous,
     // Resources that others have announced on the node stay.
     capacity: { ...extended(previous.capacity), ...description.capacity },
     allocatable: { ...extended(previous.allocatable), ...description.allocatable },
-    conditions: [...foreignConditions(previous), ...ownConditions(previous, nowText, problems, description.pressure ?? [])],
-    addresses: [...addresses.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname }],
-    ...(port === undefined ? {} : { daemonEndpoints: { kubeletEndpoint: { Port: port } } }),
+    conditions: conditionsAfter(previous, nowText, problems, description),
+    addresses: knownAddresses(description, previous, hostname),
+    ...defined({ daemonEndpoints: port === undefined ? undefined : { kubeletEndpoint: { Port: port } } }),
     nodeInfo: {
       ...{ machineID: machineId, systemUUID: systemUuid, bootID: bootId, kubeProxyVersion: '', ...system },
-      ...(swapBytes ? { swap: { capacity: swapBytes } } : {}),
+      ...defined({ swap: swapBytes ? { capacity: swapBytes } : undefined }),
     },
     ...defined({
       volumesInUse: volumesInUse && [...volumesInUse],
       images: images && [...images],
+      config,
       features,
       runtimeHandlers: runtimeHandlers && [...runtimeHandlers],
       declaredFeatures: declaredFeatures && [...declaredFeatures],
     }),
   }
+}
+
+/** What a cloud has said of them stays. */
+function knownAddresses({ addresses, cloud }: NodeDescription, previous: V1NodeStatus, hostname: string): V1NodeAddress[] {
+  const own = { type: 'Hostname', address: hostname }
+  if (cloud === undefined) return [...addresses.map((address) => ({ type: 'InternalIP', address })), own]
+  const present = previous.addresses ?? []
+  return present.length > 0 ? present : [...cloud.addresses.map((address) => ({ type: 'InternalIP', address })), own]
 }
 
 const extended = (resources: Record<string, string> = {}): Record<string, string> =>
@@ -136,14 +165,14 @@ const pressures: Readonly<Record<PressureCondition, Record<'True' | 'False', { r
   },
 }
 
-function ownConditions(
+function conditionsAfter(
   { conditions = [] }: V1NodeStatus,
   nowText: string,
   problems: NodeProblems,
-  pressure: readonly string[],
+  { pressure = [], problemConditions = [] }: NodeDescription,
 ): V1NodeCondition[] {
   const wellBeing = Object.entries(pressures).map(([type, words]) => {
-    const status = pressure.includes(type) ? 'True' : 'False'
+    const status = pressure.includes(type as PressureCondition) ? 'True' : 'False'
     return { type, status, ...words[status] }
   })
   const ready =
@@ -156,10 +185,12 @@ function ownConditions(
           message: problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`,
         }
   // Ready last, as readers of old expect it.
-  return [...wellBeing, ready].map((verdict) => {
-    const before = findCondition(conditions, verdict.type)
-    return { ...verdict, lastHeartbeatTime: nowText, lastTransitionTime: transitionTime(before, verdict.status, nowText) }
+  const own = [...problemConditions, ...wellBeing, ready].map((condition) => {
+    const before = findCondition(conditions, condition.type)
+    return { ...condition, lastHeartbeatTime: nowText, lastTransitionTime: transitionTime(before, condition.status, nowText) }
   }) as V1NodeCondition[]
+  const ownTypes = new Set(own.map(({ type }) => type))
+  return [...conditions.filter(({ type }) => !ownTypes.has(type)), ...own]
 }
 
 /** Everything but the time of the report. */
@@ -167,7 +198,3 @@ export const withoutHeartbeats = ({ conditions = [], ...status }: V1NodeStatus) 
   ...status,
   conditions: conditions.map(({ lastHeartbeatTime: _, ...condition }) => condition),
 })
-
-function foreignConditions({ conditions = [] }: V1NodeStatus): V1NodeCondition[] {
-  return conditions.filter(({ type }) => type !== 'Ready' && !(type in pressures))
-}

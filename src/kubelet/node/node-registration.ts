@@ -26,14 +26,21 @@ export type NodeRegistrationOptions = {
   /** Looks at the machine again; absent where it never changes. */
   describe?: () => Promise<NodeDescription>
   runtime: Pick<Runtime, 'health'>
+  /** Hears of the node whenever it was read. */
+  onNode?: (node: V1Node) => void
+  /** What else keeps the node from being ready. */
+  otherProblems?: () => NodeProblems
   /** The node is made in the API where it is missing. */
   makesNode?: boolean
   /** Goes on trying when the API server does not answer, instead of giving up. */
   isPatient?: boolean
+  /** How often the node looks at itself, and tells though nothing has changed. */
+  checkMs?: number
+  heartbeatMs?: number
 }
 
-const heartbeatMs = 300_000
-const checkMs = 10_000
+const usualHeartbeatMs = 300_000
+const usualCheckMs = 10_000
 /** While the node is not ready, news may be good. */
 const unreadyCheckMs = 2000
 const firstRetryMs = 100
@@ -43,16 +50,20 @@ const longestRetryMs = 7000
 export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
   readonly #runtime: RuntimeWatch | undefined
+  readonly #heartbeatMs: number
+  readonly #checkMs: number
   #node: V1Node | undefined
   #description: NodeDescription
-  #told: ReturnType<typeof withoutHeartbeats> | undefined
-  #toldMs = 0
+  #lastReported: ReturnType<typeof withoutHeartbeats> | undefined
+  #lastReportedMs = 0
   #timer: Timer | undefined
   #isStopped = false
 
   constructor(options: NodeRegistrationOptions) {
     this.#options = options
     this.#description = options.node
+    this.#heartbeatMs = options.heartbeatMs ?? usualHeartbeatMs
+    this.#checkMs = options.checkMs ?? usualCheckMs
     if (options.runtime.health !== undefined) this.#runtime = new RuntimeWatch(options.runtime, options.clock)
   }
 
@@ -73,7 +84,7 @@ export class NodeRegistration {
       try {
         const node = await this.#register()
         // Nodes that start together shall not report together for ever after.
-        this.#checkAfter(this.#mayChange ? this.#nextCheckMs : heartbeatMs * (0.5 + random.float() / 2))
+        this.#checkAfter(this.#mayChange ? this.#nextCheckMs : this.#heartbeatMs * (0.5 + random.float() / 2))
         return node
       } catch (error) {
         if (!isPatient || this.#isStopped) throw error
@@ -94,8 +105,7 @@ export class NodeRegistration {
 
   /** Asks the API for the node as it is now. */
   async refetch(): Promise<V1Node> {
-    this.#node = await this.#options.client.get(Node, '', this.#options.node.name)
-    return this.#node
+    return this.#sees(await this.#options.client.get(Node, '', this.#options.node.name))
   }
 
   get #mayChange(): boolean {
@@ -123,11 +133,17 @@ export class NodeRegistration {
       const present = await client.get(Node, '', node.name)
       const status = this.#statusAfter(present.status ?? {})
       this.#tellOfChanges(present.status ?? {}, status)
-      this.#node = await client.updateStatus(Node, { ...present, status })
-      this.#told = withoutHeartbeats(status)
-      this.#toldMs = clock.now()
-      return this.#node
+      const written = this.#sees(await client.updateStatus(Node, { ...present, status }))
+      this.#lastReported = withoutHeartbeats(status)
+      this.#lastReportedMs = clock.now()
+      return written
     })
+  }
+
+  #sees(node: V1Node): V1Node {
+    this.#node = node
+    this.#options.onNode?.(node)
+    return node
   }
 
   #statusAfter(previous: V1NodeStatus): V1NodeStatus {
@@ -140,12 +156,12 @@ export class NodeRegistration {
   }
 
   get #nextCheckMs(): number {
-    if (!this.#mayChange) return heartbeatMs
-    return this.#problems.length > 0 ? unreadyCheckMs : checkMs
+    if (!this.#mayChange) return this.#heartbeatMs
+    return this.#problems.length > 0 ? Math.min(unreadyCheckMs, this.#checkMs) : this.#checkMs
   }
 
   get #problems(): NodeProblems {
-    return this.#runtime?.problems ?? []
+    return [...(this.#runtime?.problems ?? []), ...(this.#options.otherProblems?.() ?? [])]
   }
 
   #checkAfter(delayMs: number): void {
@@ -163,7 +179,7 @@ export class NodeRegistration {
           () => this.#checkAfter(this.#nextCheckMs),
           (error: unknown) => {
             logger.warn('failed to update node status', { node: node.name, error: String(error) })
-            this.#checkAfter(checkMs)
+            this.#checkAfter(this.#checkMs)
           },
         )
     })
@@ -180,10 +196,10 @@ export class NodeRegistration {
         logger.warn('failed to read machine capacity', { error: String(error) })
       }
     }
-    const isDue = clock.now() - this.#toldMs >= heartbeatMs
+    const isDue = clock.now() - this.#lastReportedMs >= this.#heartbeatMs
     if (!isDue && this.#mayChange) {
       const seen = await this.refetch()
-      if (isDeepStrictEqual(withoutHeartbeats(this.#statusAfter(seen.status ?? {})), this.#told)) return
+      if (isDeepStrictEqual(withoutHeartbeats(this.#statusAfter(seen.status ?? {})), this.#lastReported)) return
     }
     await this.#report()
   }

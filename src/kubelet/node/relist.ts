@@ -1,5 +1,6 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { formatDurationMs } from '#base/duration.ts'
 import type { Logger } from '#base/log.ts'
 import type { RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
@@ -13,10 +14,15 @@ export type RelistOptions = {
   isKnown(podUid: string): boolean
   known(): Iterable<string>
   look(podUid: string): void
+  /** The runtime has answered. */
+  onRelist?(startedMs: number): void
 }
 
 /** Time for containers to end of which nobody knows how long they may take. */
 const orphanGraceMs = 2000
+
+/** So long no answer of the runtime is needed before the node is said not to be ready. */
+const patienceMs = 180_000
 
 /**
  * Compares what the runtime has with what was looked at, since events may be lost, and ends what belongs to no pod any more: pods
@@ -27,10 +33,20 @@ export class Relist implements Disposable {
   #seen: ReadonlyMap<string, string> = new Map()
   readonly #orphans = new Set<string>()
   #timer: Timer | undefined
+  #answeredMs: number | undefined
   #isStopped = false
 
   constructor(options: RelistOptions) {
     this.#options = options
+  }
+
+  /** Without relists, ends that events have missed are never found. */
+  get problems(): string[] {
+    if (this.#answeredMs === undefined) return []
+    const silentMs = this.#options.clock.now() - this.#answeredMs
+    if (silentMs <= patienceMs) return []
+    const ago = formatDurationMs(silentMs)
+    return [`PLEG is not healthy: pleg was last seen active ${ago} ago; threshold is ${formatDurationMs(patienceMs)}`]
   }
 
   start(): void {
@@ -43,9 +59,12 @@ export class Relist implements Disposable {
   }
 
   async #relist(): Promise<void> {
-    const { clock, logger, everyMs } = this.#options
+    const { clock, logger, everyMs, onRelist } = this.#options
+    const startedMs = clock.now()
     try {
       await this.#compare()
+      this.#answeredMs = clock.now()
+      onRelist?.(startedMs)
     } catch (error) {
       logger.debug('failed to list pod sandboxes and containers', { error: String(error) })
     }
@@ -62,7 +81,12 @@ export class Relist implements Disposable {
     } else {
       const before = this.#seen
       this.#seen = snapshot
-      for (const uid of known()) if (before.get(uid) !== snapshot.get(uid)) look(uid)
+      for (const uid of known()) {
+        const states = snapshot.get(uid)
+        if (before.get(uid) === states) continue
+        // What the agent has done itself since the last list, it has looked at already.
+        if (states === undefined || runtime.lastObserved?.(uid) !== states) look(uid)
+      }
     }
     for (const uid of present) this.#endIfOrphan(uid)
   }

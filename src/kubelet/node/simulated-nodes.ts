@@ -1,4 +1,5 @@
 /** Any number of nodes in this process, whose containers are simulated. */
+import type { V1Taint } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
@@ -15,10 +16,16 @@ export type SimulatedNodesOptions = {
   count: number
   /** `sim-node` gives `sim-node-1`, `sim-node-2`, … */
   namePrefix?: string
+  /** The number of the first node that is added later, where others in this cluster have numbers. */
+  firstAdded?: number
   /** Sees all pods. */
   client: Client
   /** Speaks for one node. */
   clientOf(node: string): Client
+  /** Waited for when a node is Ready. */
+  onReady?(node: string): Promise<void>
+  /** A node's `spec.podCIDR`, once it has one: where its pods get their addresses from. */
+  podRangeOf?(node: string): string | undefined
   clock: Clock
   random: Random
   logger: Logger
@@ -26,19 +33,31 @@ export type SimulatedNodesOptions = {
   version: string
 }
 
-const capacity = { cpu: '32', memory: '256Gi', 'ephemeral-storage': '1Ti', pods: '110' }
+/** What a simulated node is like, where it is not like all others. */
+export type SimulatedShape = {
+  cpu?: string
+  memory?: string
+  pods?: string
+  labels?: Readonly<Record<string, string>>
+  taints?: readonly V1Taint[]
+}
+
+const defaultCapacity = { cpu: '32', memory: '256Gi', 'ephemeral-storage': '1Ti', pods: '110' }
 const registeredTogether = 16
 
 export class SimulatedNodes {
   readonly #options: SimulatedNodesOptions
   readonly #pods: PodFeed
-  readonly #agents: Kubelet[] = []
+  readonly #agents = new Map<string, Kubelet>()
+  /** Each node has addresses by its number, and a number is never given twice. */
+  #nextIndex: number
   #isStopped = false
   readonly runtimes = new Map<string, SimulatedRuntime>()
   readonly #mounts: SimulatedMounts
 
   constructor(options: SimulatedNodesOptions) {
     this.#options = options
+    this.#nextIndex = options.firstAdded ?? options.count
     const { client, clock, random, logger } = options
     this.#pods = new PodFeed({ client, clock, random, logger })
     this.#mounts = new SimulatedMounts({ client, clock, random, logger })
@@ -54,7 +73,7 @@ export class SimulatedNodes {
     try {
       await this.#startAll(signal)
     } catch (error) {
-      this.stop()
+      await this.stop()
       throw error
     }
   }
@@ -71,27 +90,47 @@ export class SimulatedNodes {
     await Promise.all(Array.from({ length: registeredTogether }, register))
   }
 
-  stop(): void {
+  /** Nothing goes on after the call; resolves when what the nodes had told of their pods is written. */
+  async stop(): Promise<void> {
     this.#isStopped = true
-    for (const agent of this.#agents) agent.stop()
+    for (const agent of this.#agents.values()) agent.stop()
     for (const runtime of this.runtimes.values()) runtime.stop()
     this.#pods.stop()
     this.#mounts.stop()
+    await Promise.all([...this.#agents.values()].map((agent) => agent.events[Symbol.asyncDispose]()))
   }
 
-  async #startNode(name: string, index: number): Promise<void> {
+  /** One more node; resolves when it is Ready. */
+  async add(name: string, shape: SimulatedShape = {}): Promise<void> {
+    if (this.#agents.has(name)) return
+    await this.#startNode(name, this.#nextIndex++, shape)
+  }
+
+  /** As if its machine had been switched off: the node object stays. Tells whether it was there. */
+  remove(name: string): boolean {
+    const agent = this.#agents.get(name)
+    if (agent === undefined) return false
+    agent.stop()
+    this.#agents.delete(name)
+    this.runtimes.get(name)?.stop()
+    this.runtimes.delete(name)
+    return true
+  }
+
+  async #startNode(name: string, index: number, shape: SimulatedShape = {}): Promise<void> {
     if (this.#isStopped) return
-    const { clientOf, clock, random, logger, version } = this.#options
-    const runtime = new SimulatedRuntime({ clock, random, addresses: new AddressRange(podPrefix(index)) })
+    const { clientOf, podRangeOf, clock, random, logger, version } = this.#options
+    const runtime = new SimulatedRuntime({ clock, random, addresses: new AddressRange(podPrefix(index), () => podRangeOf?.(name)) })
     for (const pod of this.#pods.podsOn(name)) runtime.restore(pod)
-    const node = describe(name, index, version, runtime.version, this.#mounts)
+    const node = describe(name, { index, kubeletVersion: version, containerRuntimeVersion: runtime.version, shape }, this.#mounts)
     const runtimeHelper = this.#mounts.helperOf(name, () => agent.checkNode())
     const agent: Kubelet = new Kubelet({
       ...{ client: clientOf(name), clock, random, logger, node, runtime, runtimeHelper, probes: runtime, pods: this.#pods },
     })
     this.runtimes.set(name, runtime)
-    this.#agents.push(agent)
+    this.#agents.set(name, agent)
     await agent.start()
+    await this.#options.onReady?.(name)
   }
 }
 
@@ -101,19 +140,21 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 
-/** Pods of simulated nodes live in 100.64.0.0/10, which is nobody's: room for 16,384 nodes. */
+/** Pods of simulated nodes without a range of their own live in 100.64.0.0/10, which is nobody's: room for 16,384 nodes. */
 const podPrefix = (index: number): string => `100.${64 + (index >> 8)}.${index & 255}`
 
 /** The nodes themselves are in 198.18.0.0/15, which is for tests of networks. */
 const nodeAddress = (index: number): string => `198.${18 + (index >> 16)}.${(index >> 8) & 255}.${index & 255}`
 
+type Facts = { index: number; kubeletVersion: string; containerRuntimeVersion: string; shape: SimulatedShape }
+
 function describe(
   name: string,
-  index: number,
-  kubeletVersion: string,
-  containerRuntimeVersion: string,
+  { index, kubeletVersion, containerRuntimeVersion, shape }: Facts,
   mounts: SimulatedMounts,
 ): NodeDescription {
+  const { labels = {}, taints = [], ...amounts } = shape
+  const capacity = { ...defaultCapacity, ...amounts }
   return {
     name,
     addresses: [nodeAddress(index + 1)],
@@ -123,7 +164,8 @@ function describe(
       ...{ machineId: name, kernelVersion: 'simulated', osImage: 'Simulated', containerRuntimeVersion, kubeletVersion },
       ...{ operatingSystem: 'linux', architecture: 'amd64' },
     },
-    labels: { 'typernetes.dev/simulated': 'true' },
+    labels: { 'typernetes.dev/simulated': 'true', ...labels },
+    taints,
     features: { supplementalGroupsPolicy: true },
     declaredFeatures: agentFeatures,
     // Asked for at each report: nothing else of the node changes.

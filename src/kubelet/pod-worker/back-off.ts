@@ -7,8 +7,8 @@ const longestDelayMs = 300_000
 /** What has gone well for so long begins anew. */
 export const isForgotten = ({ sinceMs }: BackOff, atMs: number): boolean => atMs - sinceMs > 2 * longestDelayMs
 
-/** After one more failure at `failedMs`: twice as long each time. */
-export function nextBackOff(backOff: BackOff | undefined, failedMs: number, nowMs: number): BackOff {
+/** After one more failure at `failedMs`: twice as long each time, up to `longestMs`. */
+export function nextBackOff(backOff: BackOff | undefined, failedMs: number, nowMs: number, longestMs = longestDelayMs): BackOff {
   const isFirst = backOff === undefined || isForgotten(backOff, failedMs)
-  return { delayMs: isFirst ? firstDelayMs : Math.min(longestDelayMs, backOff.delayMs * 2), sinceMs: nowMs }
+  return { delayMs: Math.min(longestMs, isFirst ? firstDelayMs : backOff.delayMs * 2), sinceMs: nowMs }
 }

@@ -29,6 +29,12 @@ const retryMs = 10_000
 /** Hooks after the start may take as long as they like. */
 const hookTimeoutMs = 24 * 3_600_000
 
+/**
+ * Runtimes that are told to give up a creation or a start half-way leave a container that has ended in a way nobody can explain: these
+ * are brought to their end, which does not take long, and what came of them is ended then.
+ */
+const whole = new AbortController().signal
+
 /** Failures of which events tell the reason alone: the words are the registry's, and may be long. */
 const imageReasons = new Set([
   ...['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull', 'ImageInspectError'],
@@ -114,11 +120,12 @@ export class ContainerStarter {
     const plan = await runtimeHelper
       .prepareContainer(pod, container, { ips, attempt, tell }, signal)
       .catch(failing('CreateContainerConfigError'))
-    const id = await runtime.createContainer({ sandboxId, pod, container, attempt, plan }, signal).catch(failing('CreateContainerError'))
+    const id = await runtime.createContainer({ sandboxId, pod, container, attempt, plan }, whole).catch(failing('CreateContainerError'))
     this.#images ??= new Map()
     this.#images.set(id, image)
     this.actuated.set(id, resources)
     tell('Normal', 'Created', 'Container created')
+    signal.throwIfAborted()
     try {
       await this.#startAndHook(pod, container, id, ips[0] ?? '', signal, failing('RunContainerError'), tell)
     } catch (error) {
@@ -131,6 +138,7 @@ export class ContainerStarter {
   /** A start that failed may have happened all the same: then it must not go on without its hook. */
   async #killIfRunning(pod: V1Pod, container: V1Container, id: string): Promise<void> {
     const { runtime, kill } = this.#options
+    // Where the runtime does not say, it is taken to run.
     const seen = await runtime.observe(pod.metadata.uid ?? '').catch(() => undefined)
     const state = seen?.containers.find((each) => each.id === id)?.state
     if (seen === undefined || state === 'running') kill(id, container, `Stopping container ${container.name}`)
@@ -148,15 +156,16 @@ export class ContainerStarter {
     const { runtime, hooks, kill } = this.#options
     const postStart = container.lifecycle?.postStart
     if (!postStart) {
-      await runtime.startContainer(id, signal).catch(failing)
+      await runtime.startContainer(id, whole).catch(failing)
       tell('Normal', 'Started', 'Container started')
       return
     }
     this.#hooking ??= new Set()
     this.#hooking.add(id)
     try {
-      await runtime.startContainer(id, signal).catch(failing)
+      await runtime.startContainer(id, whole).catch(failing)
       tell('Normal', 'Started', 'Container started')
+      signal.throwIfAborted()
       const request = { pod, container, containerId: id, ip, timeoutMs: hookTimeoutMs, signal }
       await unlessAborted(hooks.run(postStart, request), signal)
     } catch (error) {
@@ -205,7 +214,7 @@ const eventText = (error: unknown, reason: string): string => (imageReasons.has(
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
-    if (signal.aborted) return onAbort()
+    if (signal.aborted) onAbort()
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
   })

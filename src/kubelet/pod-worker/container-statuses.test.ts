@@ -4,7 +4,7 @@ import type { V1Container, V1ResourceRequirements } from '#api/core/v1/types.gen
 import { containerStatuses } from '#kubelet/pod-worker/container-statuses.ts'
 
 /** What is told of a running container that was allocated one thing and has another. */
-function told(allocated: V1ResourceRequirements, actual: V1ResourceRequirements): V1ResourceRequirements | undefined {
+function reported(allocated: V1ResourceRequirements, actual: V1ResourceRequirements): V1ResourceRequirements | undefined {
   const container: V1Container = { name: 'c', image: 'i', resources: allocated }
   const running = {
     ...{ id: 'x://1', name: 'c', attempt: 0, image: 'i', imageId: 'sha256:1', createdMs: 0, startedMs: 0 },
@@ -18,6 +18,7 @@ function told(allocated: V1ResourceRequirements, actual: V1ResourceRequirements)
     waiting: new Map(),
     previous: [],
     isEnding: false,
+    isOver: false,
     isRestartingAll: false,
     hooking: new Set(),
   })
@@ -26,9 +27,9 @@ function told(allocated: V1ResourceRequirements, actual: V1ResourceRequirements)
 
 const cpu = (requests: string, limits: string): V1ResourceRequirements => ({ requests: { cpu: requests }, limits: { cpu: limits } })
 
-const cases: [title: string, allocated: V1ResourceRequirements, actual: V1ResourceRequirements, told: V1ResourceRequirements][] = [
+const cases: [title: string, allocated: V1ResourceRequirements, actual: V1ResourceRequirements, expected: V1ResourceRequirements][] = [
   ['what a container has is told while it differs from what it was allocated', cpu('20m', '30m'), cpu('10m', '25m'), cpu('10m', '25m')],
   ['amounts that the kernel does not tell apart are told as they were allocated', cpu('1m', '5m'), cpu('2m', '10m'), cpu('1m', '5m')],
   ['one that the kernel tells apart is no such amount', cpu('1m', '5m'), cpu('3m', '11m'), cpu('3m', '11m')],
 ]
-for (const [title, allocated, actual, expected] of cases) test(title, () => assert.deepEqual(told(allocated, actual), expected))
+for (const [title, allocated, actual, expected] of cases) test(title, () => assert.deepEqual(reported(allocated, actual), expected))

@@ -20,6 +20,8 @@ export type StatusSources = {
   previous: readonly V1ContainerStatus[]
   /** Nothing of this pod will be started any more. */
   isEnding: boolean
+  /** No container runs, and none will. */
+  isOver: boolean
   /** All containers are removed so that they can be started anew. */
   isRestartingAll: boolean
   /** Containers whose postStart hooks run: they are told of when that is done. */
@@ -50,13 +52,15 @@ function statusOf(container: V1Container, isInit: boolean, sources: StatusSource
     ...resourcesOf(container, current, previous),
     ...mountsOf(container),
     ...userOf(current),
-    ...(container.lifecycle?.stopSignal ? { stopSignal: container.lifecycle.stopSignal } : {}),
+    ...defined({ stopSignal: container.lifecycle?.stopSignal ? container.lifecycle.stopSignal : undefined }),
   }
   const reason = waiting.get(container.name)
   if (reason !== undefined && !runs) {
     if (current.state === 'exited') status.lastState = status.state ?? {}
     status.state = { waiting: { ...reason } }
   }
+  // It was made, and never started.
+  if (sources.isEnding && sources.isOver && current.state === 'created') status.state = { terminated: lost(lostMessage) }
   return status
 }
 
@@ -101,7 +105,7 @@ function unseenStatus(
   container: V1Container,
   previous: V1ContainerStatus | undefined,
   isInit: boolean,
-  { pod, observed, waiting, isEnding, isRestartingAll }: StatusSources,
+  { pod, observed, waiting, isEnding, isOver, isRestartingAll }: StatusSources,
 ): V1ContainerStatus {
   const status: V1ContainerStatus = {
     name: container.name,
@@ -128,7 +132,8 @@ function unseenStatus(
     return status
   }
   const wasRunning = previous?.state?.running !== undefined
-  if (isEnding && (wasRunning || (!isInit && (pod.spec.initContainers ?? []).length === 0))) {
+  // While a start is under way nobody knows yet what comes of it, and an end that was told is never taken back.
+  if (isEnding && (wasRunning || (isOver && !isInit && (pod.spec.initContainers ?? []).length === 0))) {
     status.state = { terminated: lost(lostMessage) }
   } else if (wasRunning) {
     status.lastState = { terminated: lost(lostWhileRunning) }

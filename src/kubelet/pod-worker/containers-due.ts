@@ -5,7 +5,7 @@ import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { append } from '#base/append.ts'
 import type { WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
 import { needsRestartToResize } from '#kubelet/pod-worker/resizes.ts'
-import { restartsWhenKilled, shouldRestart } from '#kubelet/pod-worker/restarts.ts'
+import { restartsAllContainers, restartsWhenKilled, shouldRestart } from '#kubelet/pod-worker/restarts.ts'
 import type { ObservedContainer, ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 export type ContainerKill = {
@@ -51,7 +51,7 @@ export function containersDue(sight: Sight): ContainersDue {
     if (last?.state === 'running') {
       const kill = appKill(sight, container, last)
       if (kill !== undefined) due.toKill.push(kill)
-    } else if (last?.state !== 'exited' || comesBack(sight, container, last)) {
+    } else if (last?.state !== 'exited' || (comesBack(sight, container, last) && !restartsAllContainers(container, last.exitCode ?? 0))) {
       due.toStart.push(container)
     }
   }

@@ -1,6 +1,8 @@
-/** How containers come to their end: hooks first, then the wish, then the kill; sidecars after the containers they serve. */
+/** How containers come to their end: hooks first, then the stop signal, then the kill; sidecars after the containers they serve. */
+
 import { sidecarsOf } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { type NextSteps, type StopStep, type WorkerMemory, wakeBy } from '#kubelet/pod-worker/pod-steps.ts'
 import type { ObservedContainer, ObservedPod } from '#kubelet/runtimes/runtime.ts'
 
@@ -26,23 +28,23 @@ export function addStops(pod: V1Pod, running: readonly ObservedContainer[], memo
   for (const container of running) {
     const { id, name } = container
     const isItsTurn = !sidecars.includes(name) || (!othersRun && name === lastSidecar)
-    const wish = { id, name, message: `Stopping container ${name}`, untilMs, comesBack: false }
-    addStop(wish, specOf(pod, name), isItsTurn, memory, next)
+    const stop = { id, name, message: `Stopping container ${name}`, untilMs, comesBack: false }
+    addStop(stop, specOf(pod, name), isItsTurn, memory, next)
   }
 }
 
 /** One container, one step further to its end. */
-export function addStop(wish: StopStep, container: V1Container | undefined, isItsTurn: boolean, memory: WorkerMemory, next: NextSteps) {
+export function addStop(stop: StopStep, container: V1Container | undefined, isItsTurn: boolean, memory: WorkerMemory, next: NextSteps) {
   const { nowMs } = memory
-  const stopping = memory.stopping.get(wish.id)
+  const stopping = memory.stopping.get(stop.id)
   // A pod that is deleted a second time may get less grace than before, never more.
-  const untilMs = Math.min(wish.untilMs, stopping?.untilMs ?? wish.untilMs)
-  const step = { ...wish, untilMs }
+  const untilMs = Math.min(stop.untilMs, stopping?.untilMs ?? stop.untilMs)
+  const step = { ...stop, untilMs }
   const isLate = nowMs >= untilMs
   const isShortened = stopping !== undefined && untilMs < stopping.untilMs
   const handler = container?.lifecycle?.preStop
   if (stopping === undefined && !isLate && (handler || !isItsTurn)) {
-    next.steps.push({ do: 'prepareStop', ...step, ...(handler && container ? { hook: { handler, container } } : {}) })
+    next.steps.push({ do: 'prepareStop', ...step, ...defined({ hook: handler && container ? { handler, container } : undefined }) })
     wakeBy(next, untilMs)
   } else if (!isLate && (stopping?.stage === 'hook' || (stopping?.stage === 'waits' && !isItsTurn))) {
     if (isShortened) next.steps.push({ do: 'prepareStop', ...step })

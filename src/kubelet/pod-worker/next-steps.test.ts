@@ -223,6 +223,24 @@ const cases: Case[] = [
     steps: ['resize app'],
   },
   {
+    name: '[PW8] a pod gets other resources as a whole, after its containers',
+    spec: {
+      containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '2' } } }],
+      resources: { limits: { cpu: '4' } },
+    },
+    seen: ['app running'],
+    memory: { actuated: new Map([['sim://app-0', { requests: { cpu: '1' } }]]), podResources: { limits: { cpu: '3' } } },
+    steps: ['resize app', 'resize pod with app'],
+  },
+  {
+    name: '[PW8] a pod that could not be resized is tried again later',
+    spec: { resources: { limits: { memory: '1Gi' } } },
+    seen: ['app running'],
+    memory: { podResources: { limits: { memory: '2Gi' } }, resizeRetryAtMs: startMs + 7000 },
+    steps: [],
+    wakesAfterMs: 7000,
+  },
+  {
     name: 'resources that are the same in other words are no change',
     spec: { containers: [{ name: 'app', image: 'app:1', resources: { requests: { cpu: '1' } } }] },
     seen: ['app running'],
@@ -279,6 +297,20 @@ const cases: Case[] = [
     steps: ['remove sim://b-0', 'remove sim://init-0', 'remove sim://app-0'],
   },
 
+  {
+    name: 'an end by rule waits for containers that have not had their turn yet',
+    spec: { initContainers: [init], containers: [restarter, { name: 'b' }] },
+    seen: ['app exited 9', 'init exited 0'],
+    steps: ['start b 0'],
+  },
+  {
+    name: 'an end by rule does not wait for containers that cannot be started',
+    spec: { initContainers: [init], containers: [restarter, { name: 'b' }] },
+    seen: ['app exited 9', 'init exited 0'],
+    memory: { failures: new Map([['b', { reason: 'ErrImagePull', message: '', retryAtMs: startMs + 1000 }]]) },
+    steps: ['remove sim://init-0', 'remove sim://app-0'],
+  },
+
   { name: 'a pod that ends stops its containers', seen: ['app running'], memory: ending, steps: ['stop app'] },
   {
     name: 'sidecars end after the containers they serve',
@@ -332,6 +364,7 @@ function shortly(step: PodStep): string {
   if (step.do === 'startContainer') return `start ${step.container.name} ${step.attempt}`
   if (step.do === 'stopContainer') return `stop ${step.name}`
   if (step.do === 'resizeContainer') return `resize ${step.container.name}`
+  if (step.do === 'resizePod') return `resize pod with ${step.containers.map(({ container }) => container.name)}`
   if (step.do === 'runSandbox' && step.replaces.length > 0) return `runSandbox for ${step.replaces} without ${step.purges}`
   if (step.do === 'prepareStop') return `${step.hook ? 'hook' : 'wait'} ${step.name}`
   return step.do === 'removeContainer' ? `remove ${step.id}` : step.do

@@ -2,6 +2,7 @@
 
 import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { append } from '#base/append.ts'
+import { defined } from '#base/defined.ts'
 import { formatDurationMs } from '#base/duration.ts'
 import { nextBackOff } from '#kubelet/pod-worker/back-off.ts'
 import { containersDue } from '#kubelet/pod-worker/containers-due.ts'
@@ -14,7 +15,7 @@ import type { ObservedPod, ObservedSandbox, ProbeResults } from '#kubelet/runtim
 
 export function nextSteps(pod: V1Pod, observed: ObservedPod, memory: WorkerMemory, probes: ProbeResults): NextSteps {
   if (memory.endsByMs !== undefined) return stepsToEnd(pod, observed, memory, memory.endsByMs)
-  if (isRestartingAll(pod, observed, memory.previous)) return stepsToRestartAll(pod, observed, memory)
+  if (isRestartingAll(pod, observed, memory.previous, (name) => memory.failures.has(name))) return stepsToRestartAll(pod, observed, memory)
   const latest = latestByName(observed.containers)
   const graceEndMs = memory.nowMs + (pod.spec.terminationGracePeriodSeconds ?? 30) * 1000
   const sandbox = observed.sandboxes.find(({ isReady }) => isReady)
@@ -74,7 +75,7 @@ function addStart(
       attempt: last === undefined ? priorRestarts(pod, name, memory) : last.attempt + (last.state === 'exited' ? 1 : 0),
       sandboxId: sandbox.id,
       ips: sandbox.ips,
-      ...(finishedMs === undefined ? {} : { backOff: nextBackOff(known, finishedMs, memory.nowMs) }),
+      ...defined({ backOff: finishedMs === undefined ? undefined : nextBackOff(known, finishedMs, memory.nowMs, memory.longestBackOffMs) }),
     })
   }
 }

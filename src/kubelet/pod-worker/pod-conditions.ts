@@ -18,10 +18,10 @@ export type ResizeConditions = {
   inProgress?: { reason?: string; message?: string; generation: number }
 }
 
-type Verdict = Pick<V1PodCondition, 'status' | 'reason' | 'message'>
+type ConditionState = Pick<V1PodCondition, 'status' | 'reason' | 'message'>
 
-const yes: Verdict = { status: 'True' }
-const no = (reason: string, message = ''): Verdict => ({ status: 'False', reason, ...omitEmpty({ message }) })
+const yes: ConditionState = { status: 'True' }
+const no = (reason: string, message = ''): ConditionState => ({ status: 'False', reason, ...omitEmpty({ message }) })
 
 /** In upstream's order; `others` are the conditions that somebody else keeps, gates among them. */
 export function podConditions(
@@ -45,25 +45,25 @@ export function podConditions(
   },
 ): V1PodCondition[] {
   const others = (pod.status?.conditions ?? []).filter(({ type }) => !ownConditions.includes(type))
-  const containersReady = containersReadyVerdict(pod, statuses, phase)
-  const verdicts: [string, Verdict][] = [
+  const containersReady = containersReadyCondition(pod, statuses, phase)
+  const states: [string, ConditionState][] = [
     ['PodReadyToStartContainers', { status: hasSandbox ? 'True' : 'False' }],
-    ['Initialized', initializedVerdict(pod, statuses, phase)],
-    ['Ready', containersReady.status === 'True' ? gatesVerdict(pod, others) : containersReady],
+    ['Initialized', initializedCondition(pod, statuses, phase)],
+    ['Ready', containersReady.status === 'True' ? readinessGatesCondition(pod, others) : containersReady],
     ['ContainersReady', containersReady],
     ['PodScheduled', yes],
     ...(mayRestartAllContainers(pod.spec)
-      ? [['AllContainersRestarting', restartVerdict(phase, isRestartingAll)] as [string, Verdict]]
+      ? [['AllContainersRestarting', allContainersRestartingCondition(phase, isRestartingAll)] as [string, ConditionState]]
       : []),
   ]
-  const own = verdicts.map(([type, verdict]): V1PodCondition => {
+  const own = states.map(([type, state]): V1PodCondition => {
     const before = findCondition(previous, type)
     return {
       type,
       ...omitEmpty({ observedGeneration: pod.metadata.generation }),
-      ...verdict,
+      ...state,
       lastProbeTime: null,
-      lastTransitionTime: transitionTime(before, verdict.status, nowText),
+      lastTransitionTime: transitionTime(before, state.status, nowText),
     }
   })
   return [...others, ...resizeConditions(resize, previous, nowText), ...own]
@@ -90,14 +90,14 @@ function resizeConditions(
   ]
 }
 
-function restartVerdict(phase: PodPhase, isRestartingAll: boolean): Verdict {
+function allContainersRestartingCondition(phase: PodPhase, isRestartingAll: boolean): ConditionState {
   if (phase === 'Succeeded') return no('PodCompleted')
   if (phase === 'Failed') return no('PodFailed')
   if (!isRestartingAll) return { status: 'False' }
   return { status: 'True', reason: 'RestartAllContainersStarted', message: 'container exited with restart policy rule' }
 }
 
-function containersReadyVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): Verdict {
+function containersReadyCondition({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): ConditionState {
   if (phase === 'Failed') return no('PodFailed')
   const { unknown, known } = sorted([...sidecarsOf(spec), ...spec.containers], statuses)
   if (phase === 'Succeeded' && unknown.length === 0) return no('PodCompleted')
@@ -106,7 +106,7 @@ function containersReadyVerdict({ spec }: V1Pod, statuses: readonly V1ContainerS
   return message === '' ? yes : no('ContainersNotReady', message)
 }
 
-function initializedVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): Verdict {
+function initializedCondition({ spec }: V1Pod, statuses: readonly V1ContainerStatus[], phase: PodPhase): ConditionState {
   const { unknown, known } = sorted(spec.initContainers ?? [], statuses)
   if (phase === 'Succeeded' && unknown.length === 0) return { status: 'True', reason: 'PodCompleted' }
   // Sidecars that are started again do not undo what was once done.
@@ -117,7 +117,7 @@ function initializedVerdict({ spec }: V1Pod, statuses: readonly V1ContainerStatu
   return message === '' ? yes : no('ContainersNotInitialized', message)
 }
 
-function gatesVerdict({ spec }: V1Pod, conditions: readonly V1PodCondition[]): Verdict {
+function readinessGatesCondition({ spec }: V1Pod, conditions: readonly V1PodCondition[]): ConditionState {
   const problems = (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
     const condition = findCondition(conditions, conditionType)
     if (condition === undefined) return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`]

@@ -24,6 +24,19 @@ const done = 'False:PodCompleted'
 const over = { isEnding: true, isOver: true }
 
 const cases: Case[] = [
+  {
+    name: '[PW20] a pod that ends while its container is being made does not tell of an end that may be taken back',
+    options: { isEnding: true },
+    phase: 'Pending',
+    state: 'waiting ContainerCreating',
+  },
+  {
+    name: '[PW20] a container that was made and never started has ended with its pod',
+    seen: ['app created'],
+    options: over,
+    phase: 'Failed',
+    state: 'terminated 137',
+  },
   { name: '[PW20] nothing is there yet', phase: 'Pending', conditions: ['True', none, none], state: 'waiting ContainerCreating' },
   {
     name: '[PW20] init containers are awaited',
@@ -118,7 +131,7 @@ for (const { name, spec, seen = [], options = {}, phase, conditions, state } of 
     assert.equal(status.phase, phase)
     if (conditions !== undefined)
       assert.deepEqual(
-        ['Initialized', 'Ready', 'ContainersReady'].map((type) => verdict(status, type)),
+        ['Initialized', 'Ready', 'ContainersReady'].map((type) => conditionText(status, type)),
         conditions,
       )
     if (state !== undefined) assert.equal(stateText(status), state)
@@ -174,7 +187,7 @@ test('[PW22] a restarted container remembers how it ended before', () => {
   assert.deepEqual([container?.restartCount, container?.lastState?.terminated?.exitCode], [1, 7])
 })
 
-function verdict({ conditions }: V1PodStatus, wanted: string): string {
+function conditionText({ conditions }: V1PodStatus, wanted: string): string {
   const { status, reason } = conditions?.find(({ type }) => type === wanted) ?? {}
   return reason ? `${status}:${reason}` : `${status}`
 }

@@ -1,6 +1,6 @@
 import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { podLimits, podQosClass, podRequests, type Quantities } from '#api/core/v1/resources.ts'
-import type { V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import type { V1ContainerStatus, V1Pod, V1PodStatus, V1ResourceStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
@@ -26,15 +26,19 @@ export type PodStatusOptions = {
   failure?: { reason: string; message: string }
   /** Containers whose postStart hooks run. */
   hooking?: ReadonlySet<string>
+  /** The whole pod is started anew, as the steps have it. */
+  isRestartingAll?: boolean
   resize?: ResizeConditions
+  /** How the devices of a container are. */
+  resourceHealth?: (container: string) => V1ResourceStatus[]
 }
 
 /** What the API is told of a pod, from what the runtime shows of it. */
 export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
   const { observed, probes, waiting, previous, nowMs, hostIps, isEnding, isOver, failure } = options
   const nowText = formatTime(nowMs)
-  const restartsAll = isRestartingAll(pod, observed, previous)
-  const sources = { pod, observed, probes, waiting, isEnding, isRestartingAll: restartsAll, hooking: options.hooking ?? noIds }
+  const restartsAll = options.isRestartingAll ?? isRestartingAll(pod, observed, previous)
+  const sources = { pod, observed, probes, waiting, isEnding, isOver, isRestartingAll: restartsAll, hooking: options.hooking ?? noIds }
   const inits = pod.spec.initContainers ?? []
   const initStatuses = containerStatuses(inits, true, { ...sources, previous: previous.initContainerStatuses ?? [] })
   const appStatuses = containerStatuses(pod.spec.containers, false, { ...sources, previous: previous.containerStatuses ?? [] })
@@ -60,12 +64,20 @@ export function podStatus(pod: V1Pod, options: PodStatusOptions): V1PodStatus {
     ...hostAddresses(hostIps),
     ...podAddresses(pod, sandbox?.ips ?? [], hostIps, previous),
     startTime: previous.startTime ?? nowText,
-    ...(inits.length > 0 ? { initContainerStatuses: initStatuses } : {}),
-    containerStatuses: appStatuses,
-    ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeralStatuses } : {}),
+    ...defined({ initContainerStatuses: inits.length > 0 ? initStatuses : undefined }),
+    containerStatuses: withHealth(appStatuses, options.resourceHealth),
+    ...defined({ ephemeralContainerStatuses: ephemeral.length > 0 ? ephemeralStatuses : undefined }),
     ...podResources(pod),
     qosClass: pod.status?.qosClass ?? podQosClass(pod),
   }
+}
+
+function withHealth(statuses: V1ContainerStatus[], healthOf: PodStatusOptions['resourceHealth']): V1ContainerStatus[] {
+  if (healthOf === undefined) return statuses
+  return statuses.map((status) => {
+    const allocatedResourcesStatus = healthOf(status.name)
+    return allocatedResourcesStatus.length === 0 ? status : { ...status, allocatedResourcesStatus }
+  })
 }
 
 const noIds: ReadonlySet<string> = new Set()
@@ -74,7 +86,7 @@ function podResources({ spec }: V1Pod): Pick<V1PodStatus, 'resources' | 'allocat
   const requests = texts(podRequests(spec))
   const limits = texts(podLimits(spec))
   if (requests === undefined && limits === undefined) return {}
-  const resources = { ...defined({ requests, limits }) }
+  const resources = defined({ requests, limits })
   return { resources, ...defined({ allocatedResources: requests }) }
 }
 

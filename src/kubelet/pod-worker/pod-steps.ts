@@ -11,6 +11,8 @@ export type PodStep =
   | (StopStep & { do: 'prepareStop'; hook?: { handler: V1LifecycleHandler; container: V1Container } })
   | (StopStep & { do: 'stopContainer' })
   | { do: 'resizeContainer'; id: string; container: V1Container }
+  /** What the pod as a whole may have; containers without limits of their own share in it. */
+  | { do: 'resizePod'; containers: readonly { id: string; container: V1Container }[] }
   | { do: 'stopSandbox'; id: string }
   | { do: 'removeSandbox'; id: string }
   | { do: 'removeContainer'; id: string }
@@ -51,11 +53,21 @@ export type WorkerMemory = {
   images?: ReadonlyMap<string, string>
   /** The resources that containers, by id, were given last. */
   actuated?: ReadonlyMap<string, V1ResourceRequirements>
+  /** The resources that the pod as a whole was given last. */
+  podResources?: V1ResourceRequirements
   /** A resize could not be done; it is tried again then. */
   resizeRetryAtMs?: number
+  /** What ends again and again is started again after this long at the latest. */
+  longestBackOffMs?: number
 }
 
 export type Waiting = { reason: string; message: string }
+
+/** Why the node does not go on with a pod. */
+export type Failure = Waiting & {
+  /** What is said of it to those who count disruptions, if that is something else. */
+  disruption?: string
+}
 
 export type NextSteps = {
   steps: PodStep[]
@@ -67,6 +79,8 @@ export type NextSteps = {
   isOver: boolean
   /** Running containers have not got the resources yet that they shall have. */
   isResizing: boolean
+  /** A container has ended in a way that starts the whole pod anew, and that is under way. */
+  isRestartingAll?: boolean
 }
 
 export function wakeBy(next: NextSteps, atMs: number): void {

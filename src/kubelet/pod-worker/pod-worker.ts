@@ -1,20 +1,24 @@
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished, isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { podQosClass } from '#api/core/v1/resources.ts'
-import type { V1Container, V1Pod, V1PodStatus } from '#api/core/v1/types.gen.ts'
+import type { V1Container, V1Pod, V1PodStatus, V1ResourceStatus } from '#api/core/v1/types.gen.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
-import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { type EventRecorder, referenceTo } from '#client/events/event-recorder.ts'
 import type { HookRunner } from '#kubelet/hooks/hook-runner.ts'
+import type { PodOperation } from '#kubelet/metrics/pod-metrics.ts'
+import { concernsNode } from '#kubelet/pod-worker/concerns-node.ts'
 import { ContainerStarter } from '#kubelet/pod-worker/container-starter.ts'
 import { ContainerStopper } from '#kubelet/pod-worker/container-stopper.ts'
+import { withEviction } from '#kubelet/pod-worker/eviction-condition.ts'
+import { isMidway } from '#kubelet/pod-worker/midway-status.ts'
 import { nextSteps, podText } from '#kubelet/pod-worker/next-steps.ts'
+import { PodResizer } from '#kubelet/pod-worker/pod-resizer.ts'
 import { podStatus } from '#kubelet/pod-worker/pod-status.ts'
-import type { NextSteps, PodStep, Waiting, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
+import type { Failure, NextSteps, PodStep, Waiting, WorkerMemory } from '#kubelet/pod-worker/pod-steps.ts'
 import { type PendingResize, ResizeProgress } from '#kubelet/pod-worker/resize-progress.ts'
 import type { RuntimeHelper } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { PodProbes } from '#kubelet/probes/pod-probes.ts'
@@ -31,8 +35,14 @@ export type PodWorkerOptions = {
   hostIps: readonly string[]
   /** The node does not take the pod: it fails at once. */
   rejection?: Waiting
+  /** What ends again and again is started again after this long at the latest. */
+  longestBackOffMs?: number
+  /** How the devices of a container are; absent where it can have none. */
+  resourceHealth?: (container: string) => V1ResourceStatus[]
   /** Hears of every look at the pod. `isOver`: no container runs, and none will. */
   report(pod: V1Pod, status: V1PodStatus, isOver: boolean): void
+  /** Hears how long every look took. */
+  onLooked?(operation: PodOperation, tookMs: number): void
   /** The pod is gone from the API, and nothing is left of it here. */
   onGone(): void
 }
@@ -51,12 +61,14 @@ export class PodWorker {
   readonly #starter: ContainerStarter
   readonly #stopper: ContainerStopper
   readonly #resize: ResizeProgress
+  readonly #resizer: PodResizer
   #pod: V1Pod
   #isRemoved = false
   #status: V1PodStatus | undefined
+  #told: V1PodStatus | undefined
   #ip = ''
   #endsByMs: number | undefined
-  #failure: Waiting | undefined
+  #failure: Failure | undefined
   #evictedMs: number | undefined
   #wake: { atMs: number; timer: Timer } | undefined
   #isLooking = false
@@ -79,6 +91,7 @@ export class PodWorker {
       tell: (type, reason, message) => events.record(Pod, this.#pod, type, reason, message),
       clock,
     })
+    this.#resizer = new PodResizer(pod, { runtime, starter: this.#starter, progress: this.#resize })
     this.#failure = options.rejection
   }
 
@@ -97,11 +110,19 @@ export class PodWorker {
     return isTerminalPhase(this.#status?.phase) || isPodFinished(this.#pod)
   }
 
+  /** The API has it no more, though something of it may still run here. */
+  get isRemoved(): boolean {
+    return this.#isRemoved
+  }
+
   /** The pod as the API has it now, but for resources that the node has not allocated (yet). */
   update(pod: V1Pod, pending?: PendingResize): void {
     const isSame = this.#pod === pod
+    const isForUs =
+      this.#status === undefined || this.#resize.pending !== undefined || pending !== undefined || concernsNode(this.#pod, pod)
     this.#pod = pod
     this.#resize.pending = pending
+    if (!isForUs) return
     if (!isSame) this.refresh()
     this.look()
   }
@@ -124,9 +145,15 @@ export class PodWorker {
   /** The node cannot keep it: it fails, with so much time to end. */
   evict(message: string, graceMs = evictionGraceMs): void {
     if (this.#failure !== undefined || this.isDone) return
-    const { events, clock } = this.#options
-    events.warning(Pod, this.#pod, 'Evicted', message)
-    this.#failure = { reason: 'Evicted', message }
+    this.#options.events.warning(Pod, this.#pod, 'Evicted', message)
+    this.disrupt({ reason: 'Evicted', message }, graceMs)
+  }
+
+  /** The node does not go on with it, for this reason. */
+  disrupt(failure: Failure, graceMs: number): void {
+    if (this.#failure !== undefined || this.isDone) return
+    const { clock } = this.#options
+    this.#failure = failure
     this.#evictedMs = clock.now()
     this.#endsByMs = Math.min(this.#endsByMs ?? Number.POSITIVE_INFINITY, this.#evictedMs + graceMs)
     this.look()
@@ -162,6 +189,8 @@ export class PodWorker {
   async #lookUntilQuiet(): Promise<void> {
     do {
       this.#mustLookAgain = false
+      const startedMs = this.#options.clock.now()
+      const isFirst = this.#status === undefined
       try {
         if (this.#options.rejection !== undefined) this.#reject(this.#options.rejection)
         else await this.#lookOnce()
@@ -169,6 +198,8 @@ export class PodWorker {
         this.#options.logger.warn('failed to sync pod', { pod: podText(this.#pod.metadata), error: String(error) })
         this.#wakeAt(this.#options.clock.now() + retryMs)
       }
+      const operation = this.#endsByMs !== undefined ? 'kill' : isFirst ? 'create' : 'sync'
+      this.#options.onLooked?.(operation, this.#options.clock.now() - startedMs)
     } while (this.#mustLookAgain && !this.#isStopped)
   }
 
@@ -184,7 +215,7 @@ export class PodWorker {
     if (!isStarting) this.#starter.forgetGone(observed)
     this.#decideEnd(pod, nowMs)
     this.#ip = observed.sandboxes.find(({ isReady }) => isReady)?.ips[0] ?? ''
-    // Probes first: what they do not know yet of a new container must not be taken for their verdict.
+    // Probes first: what they do not know yet of a new container must not be taken for their result.
     const isEnding = this.#endsByMs !== undefined
     probes.follow?.({ pod, observed, ip: this.#probedIp(pod), isEnding })
     const next = nextSteps(pod, observed, this.#memory(nowMs, isStarting), probes)
@@ -197,10 +228,14 @@ export class PodWorker {
     this.#resize.update(pod, next.isResizing)
     const status = this.#statusOf(pod, observed, next, nowMs)
     this.#tellOfBackOffs(pod, next)
+    const isOnTheWay = (isStarting || next.steps.some(isStart)) && isMidway(this.#told, status)
     this.#status = status
     // The API lets go of a deleted pod once it hears of the end: by then nothing is left of it.
     if (next.isOver && pod.metadata.deletionTimestamp !== undefined) await this.#options.runtimeHelper.finish?.(pod)
-    if (!this.#isRemoved) report(pod, status, next.isOver)
+    if (!this.#isRemoved && !isOnTheWay) {
+      this.#told = status
+      report(pod, status, next.isOver)
+    }
     if (next.isOver && this.#isRemoved) {
       await this.#forgetContainers(observed)
       return
@@ -215,11 +250,13 @@ export class PodWorker {
     const previous = this.#status ?? this.#pod.status
     return {
       ...{ nowMs, isStarting, backOffs, failures, images, actuated, stopping: this.#stopper.stopping },
+      podResources: this.#resizer.podResources,
       ...defined({ endsByMs: this.#endsByMs, previous, resizeRetryAtMs: this.#resize.retryAtMs }),
+      ...defined({ longestBackOffMs: this.#options.longestBackOffMs }),
     }
   }
 
-  #statusOf(pod: V1Pod, observed: ObservedPod, { waiting, isOver }: NextSteps, nowMs: number): V1PodStatus {
+  #statusOf(pod: V1Pod, observed: ObservedPod, { waiting, isOver, isRestartingAll }: NextSteps, nowMs: number): V1PodStatus {
     const { probes, hostIps } = this.#options
     const { hooking } = this.#starter
     const status = podStatus(pod, {
@@ -227,9 +264,9 @@ export class PodWorker {
       previous: this.#status ?? pod.status ?? {},
       isEnding: this.#endsByMs !== undefined,
       resize: isOver ? {} : this.#resize.conditions,
-      ...defined({ failure: this.#failure }),
+      ...defined({ isRestartingAll, failure: this.#failure, resourceHealth: this.#options.resourceHealth }),
     })
-    return this.#evictedMs === undefined ? status : withEviction(status, this.#failure?.message ?? '', formatTime(this.#evictedMs))
+    return this.#evictedMs === undefined ? status : withEviction(status, this.#failure, formatTime(this.#evictedMs))
   }
 
   #decideEnd(pod: V1Pod, nowMs: number): void {
@@ -272,6 +309,7 @@ export class PodWorker {
     const { runtime } = this.#options
     switch (step.do) {
       case 'runSandbox':
+        this.#resizer.begins(this.#pod)
         return this.#starter.runSandbox(this.#pod, step)
       case 'startContainer':
         return this.#starter.startContainer(this.#pod, step)
@@ -280,7 +318,10 @@ export class PodWorker {
       case 'stopContainer':
         return this.#stopper.stop(step)
       case 'resizeContainer':
-        return this.#resizeContainer(step)
+      case 'resizePod':
+        await this.#resizer.take(this.#pod, step)
+        this.#mustLookAgain = true
+        return
       case 'stopSandbox':
         return runtime.stopSandbox(step.id)
       case 'removeSandbox':
@@ -290,17 +331,6 @@ export class PodWorker {
         // What was removed may have been in the way of something.
         this.#mustLookAgain = true
     }
-  }
-
-  async #resizeContainer({ id, container }: Extract<PodStep, { do: 'resizeContainer' }>): Promise<void> {
-    try {
-      await this.#options.runtime.resizeContainer(id, this.#pod, container)
-      this.#starter.actuated.set(id, container.resources ?? {})
-      this.#resize.retryAtMs = undefined
-    } catch (error) {
-      this.#resize.fail(this.#pod, errorMessage(error))
-    }
-    this.#mustLookAgain = true
   }
 
   /** Ends one container of a pod that goes on. */
@@ -366,13 +396,8 @@ export function fieldPathOf({ spec }: V1Pod, container: string): string {
   return `spec.${list}{${container}}`
 }
 
+const isStart = ({ do: what }: PodStep): boolean => what === 'runSandbox' || what === 'startContainer'
+
 function earliest(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined ? right : right === undefined ? left : Math.min(left, right)
-}
-
-/** What others may look for who count voluntary ends. */
-function withEviction(status: V1PodStatus, message: string, at: string): V1PodStatus {
-  const others = (status.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget')
-  const eviction = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message, lastTransitionTime: at }
-  return { ...status, conditions: [...others, { ...eviction, lastProbeTime: null }] }
 }

@@ -24,6 +24,22 @@ export function addResizes(pod: V1Pod, latest: ReadonlyMap<string, ObservedConta
     if (memory.resizeRetryAtMs !== undefined && memory.resizeRetryAtMs > memory.nowMs) wakeBy(next, memory.resizeRetryAtMs)
     else next.steps.push({ do: 'resizeContainer', id: running.id, container })
   }
+  addPodResize(pod, latest, memory, next)
+}
+
+/** After its containers, where they change as well. */
+function addPodResize(pod: V1Pod, latest: ReadonlyMap<string, ObservedContainer>, memory: WorkerMemory, next: NextSteps): void {
+  if (memory.podResources === undefined || haveSameResources(memory.podResources, pod.spec.resources)) return
+  next.isResizing = true
+  if (memory.resizeRetryAtMs !== undefined && memory.resizeRetryAtMs > memory.nowMs) {
+    wakeBy(next, memory.resizeRetryAtMs)
+    return
+  }
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((container) => {
+    const running = latest.get(container.name)
+    return running?.state === 'running' && !memory.stopping.has(running.id) ? [{ id: running.id, container }] : []
+  })
+  next.steps.push({ do: 'resizePod', containers })
 }
 
 export function needsRestartToResize(pod: V1Pod, container: V1Container, running: ObservedContainer, memory: WorkerMemory): boolean {
@@ -59,11 +75,11 @@ function actuatedResources(
 ): V1ResourceRequirements | undefined {
   const known = actuated?.get(id)
   if (known !== undefined) return known
-  const told = previous ?? status
+  const reported = previous ?? status
   // An agent before this one may have ended in the middle of a resize, or one was asked for while there was none.
-  const isResizing = findCondition(told?.conditions, 'PodResizeInProgress') !== undefined
-  if (told === undefined || (!isResizing && told.observedGeneration === metadata.generation)) return undefined
-  const statuses = [...(told.containerStatuses ?? []), ...(told.initContainerStatuses ?? [])]
+  const isResizing = findCondition(reported?.conditions, 'PodResizeInProgress') !== undefined
+  if (reported === undefined || (!isResizing && reported.observedGeneration === metadata.generation)) return undefined
+  const statuses = [...(reported.containerStatuses ?? []), ...(reported.initContainerStatuses ?? [])]
   const { resources, allocatedResources } = statuses.find((each) => each.name === name && each.containerID === id) ?? {}
   if (isResizing || resources === undefined) return resources
   return defined({ requests: allocatedResources, limits: resources.limits })

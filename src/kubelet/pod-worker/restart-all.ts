@@ -9,23 +9,34 @@ import type { ObservedContainer, ObservedPod } from '#kubelet/runtimes/runtime.t
 
 export const restartingAll = 'RestartingAllContainers'
 
-/** From the end that began it until no container is left. */
-export function isRestartingAll(pod: V1Pod, { containers }: ObservedPod, previous: V1PodStatus | undefined = pod.status): boolean {
+/**
+ * From the end that began it until no container is left. App containers are started together, for all that anybody can see: one that
+ * ends while others have not had their turn yet waits for them, but for those that could not be started.
+ */
+export function isRestartingAll(
+  pod: V1Pod,
+  { containers }: ObservedPod,
+  previous: V1PodStatus | undefined = pod.status,
+  hasFailed: (name: string) => boolean = () => false,
+): boolean {
   if (!mayRestartAllContainers(pod.spec)) return false
   const own = ownContainers(pod, containers)
   if (own.length === 0) return false
   if (isConditionTrue(previous?.conditions, 'AllContainersRestarting')) return true
   const seen = new Set<string>()
-  return own.some((each) => {
+  const sources = own.filter((each) => {
     const isLatest = !seen.has(each.observed.name)
     seen.add(each.observed.name)
     return isLatest && isSource(each)
   })
+  const isOfApp = sources.every(({ container }) => pod.spec.containers.includes(container))
+  const isAwaited = isOfApp && pod.spec.containers.some(({ name }) => !seen.has(name) && !hasFailed(name))
+  return sources.length > 0 && !isAwaited
 }
 
 /** Nothing gets grace; what began it is removed last, so that an agent that is cut off goes on with it. */
 export function stepsToRestartAll(pod: V1Pod, { containers }: ObservedPod, memory: WorkerMemory): NextSteps {
-  const next = nothingToDo()
+  const next = { ...nothingToDo(), isRestartingAll: true }
   const own = ownContainers(pod, containers)
   const running = own.filter(({ observed }) => observed.state === 'running')
   for (const { observed } of running) {

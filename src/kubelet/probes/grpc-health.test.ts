@@ -20,7 +20,7 @@ test('a server is asked how it and its services are', async () => {
       },
     },
   })
-  const ask = (service: string) => grpcHealthCheck({ host: '127.0.0.1', port: server.port, service, timeoutMs: 5000 })
+  const ask = (service: string) => grpcHealthCheck({ host: '127.0.0.1', port: server.port, service, timeoutMs: 60_000 })
   assert.equal(await ask(''), undefined)
   assert.equal(await ask('a'.repeat(127)), undefined)
   assert.equal(await ask('sick'), 'service unhealthy (responded with "NOT_SERVING")')
@@ -31,7 +31,7 @@ test('a server is asked how it and its services are', async () => {
 
 test('a server that knows nothing of health says so', async () => {
   const server = await startGrpcServer({ address: '127.0.0.1:0', handlers: { '/other/Method': { answer: async () => Buffer.alloc(0) } } })
-  const problem = await grpcHealthCheck({ host: '127.0.0.1', port: server.port, service: '', timeoutMs: 5000 })
+  const problem = await grpcHealthCheck({ host: '127.0.0.1', port: server.port, service: '', timeoutMs: 60_000 })
   assert.match(problem ?? '', /^error: this server does not implement the grpc health protocol \(grpc\.health\.v1\.Health\): /)
   await server.close()
 })

@@ -9,7 +9,7 @@ import { type ExecResult, ExecTimeout, type ObservedContainer } from '#kubelet/r
 
 class Bench {
   readonly clock = new VirtualClock()
-  readonly told: string[] = []
+  readonly events: string[] = []
   readonly asked: DialedGet[] = []
   results = 0
   answer: () => Promise<DialedAnswer> = async () => ({ status: 200, body: 'ok' })
@@ -29,7 +29,7 @@ class Bench {
     runtime: { exec: () => this.exec() },
     dialer: this.dialer,
     checkHealth: async () => this.health,
-    recordFor: (_reference, _type, reason, message) => this.told.push(`${reason} ${message}`),
+    recordFor: (_reference, _type, reason, message) => this.events.push(`${reason} ${message}`),
   })
   readonly pod: V1Pod
   running: ObservedContainer
@@ -98,7 +98,7 @@ test('readiness is lost after three failures in a row, and comes back with one s
   assert.ok(bench.ready)
   await bench.clock.advance(10_000)
   assert.ok(!bench.ready)
-  assert.equal(bench.told[0], 'Unhealthy Readiness probe failed: HTTP probe failed with statuscode: 500')
+  assert.equal(bench.events[0], 'Unhealthy Readiness probe failed: HTTP probe failed with statuscode: 500')
   bench.answer = async () => ({ status: 204, body: '' })
   await bench.clock.advance(10_000)
   assert.ok(bench.ready)
@@ -109,11 +109,11 @@ test('a liveness probe that fails is told once, and asked no more', async () => 
   bench.follow()
   bench.exec = async () => ({ exitCode: 1, stdout: 'out', stderr: 'err' })
   await bench.clock.advance(4999)
-  assert.equal(bench.told.length, 0)
+  assert.equal(bench.events.length, 0)
   await bench.clock.advance(20_001)
   assert.equal(bench.manager.failed(bench.running), 'liveness')
   assert.equal(bench.results, 1)
-  assert.equal(bench.told[0], 'Unhealthy Liveness probe failed: outerr')
+  assert.equal(bench.events[0], 'Unhealthy Liveness probe failed: outerr')
   assert.equal(bench.clock.pending, 0)
   bench.running = { ...bench.running, id: 'c://2', startedMs: bench.clock.now() }
   bench.follow()
@@ -131,7 +131,7 @@ test('others wait for the startup probe', async () => {
   await bench.clock.advance(1500)
   assert.equal(bench.asked.length, 0)
   assert.ok(!bench.manager.isStarted(bench.running))
-  assert.equal(bench.told[0], 'Unhealthy Startup probe failed: dial tcp 10.0.0.5:80: connect: connection refused')
+  assert.equal(bench.events[0], 'Unhealthy Startup probe failed: dial tcp 10.0.0.5:80: connect: connection refused')
   isUp = true
   await bench.clock.advance(1000)
   assert.ok(bench.manager.isStarted(bench.running))
@@ -144,7 +144,7 @@ test('a startup probe that fails too often is told', async () => {
   bench.follow()
   await bench.clock.advance(2000)
   assert.equal(bench.manager.failed(bench.running), 'startup')
-  assert.equal(bench.told.at(-1), 'Unhealthy Startup probe failed: service unhealthy (responded with "NOT_SERVING")')
+  assert.equal(bench.events.at(-1), 'Unhealthy Startup probe failed: service unhealthy (responded with "NOT_SERVING")')
 })
 
 test('redirects to the same host are followed, others are a warning', async () => {
@@ -161,7 +161,7 @@ test('redirects to the same host are followed, others are a warning', async () =
     ['http://10.0.0.5:8080/healthz?x=1', 'http://10.0.0.5:8080/next'],
   )
   assert.ok(bench.ready)
-  assert.deepEqual(bench.told, ['ProbeWarning Readiness probe warning: Probe terminated redirects, Response body: gone'])
+  assert.deepEqual(bench.events, ['ProbeWarning Readiness probe warning: Probe terminated redirects, Response body: gone'])
 })
 
 test('a command that takes too long has failed; one that cannot be asked says nothing', async () => {
@@ -170,11 +170,11 @@ test('a command that takes too long has failed; one that cannot be asked says no
   bench.follow()
   await bench.clock.advance(0)
   assert.equal(bench.manager.failed(bench.running), undefined)
-  assert.equal(bench.told[0], 'Unhealthy Liveness probe errored and resulted in unknown state: no such container')
+  assert.equal(bench.events[0], 'Unhealthy Liveness probe errored and resulted in unknown state: no such container')
   bench.exec = () => Promise.reject(new ExecTimeout('late'))
   await bench.clock.advance(10_000)
   assert.equal(bench.manager.failed(bench.running), 'liveness')
-  assert.equal(bench.told[1], 'Unhealthy Liveness probe failed: command timed out: "sleep 9" timed out after 1s')
+  assert.equal(bench.events[1], 'Unhealthy Liveness probe failed: command timed out: "sleep 9" timed out after 1s')
 })
 
 test('what was ready before the agent was started stays so until there is news', async () => {

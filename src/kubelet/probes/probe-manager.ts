@@ -5,11 +5,12 @@ import type { Clock } from '#base/clock.ts'
 import type { Dialer } from '#base/dialer.ts'
 import type { Random } from '#base/random.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
+import type { ProbeMetrics } from '#kubelet/metrics/probe-metrics.ts'
 import { fieldPathOf } from '#kubelet/pod-worker/pod-worker.ts'
 import type { HealthCheck } from '#kubelet/probes/grpc-health.ts'
 import type { PodProbes, PodSight } from '#kubelet/probes/pod-probes.ts'
-import { probeVerdict } from '#kubelet/probes/probe-verdict.ts'
 import { type ProbeKind, type ProbeTarget, ProbeWorker } from '#kubelet/probes/probe-worker.ts'
+import { runProbe } from '#kubelet/probes/run-probe.ts'
 import type { ObservedContainer, Runtime } from '#kubelet/runtimes/runtime.ts'
 
 export type ProbeManagerOptions = {
@@ -25,6 +26,7 @@ export type ProbeManagerOptions = {
     reason: string,
     message: string,
   ): void
+  metrics?: ProbeMetrics
 }
 
 const kinds: readonly ProbeKind[] = ['startup', 'liveness', 'readiness']
@@ -76,6 +78,7 @@ export class ProbeManager implements PodProbes {
   }
 
   forget(podUid: string): void {
+    this.#options.metrics?.forget(podUid)
     const containers = this.#pods.get(podUid)
     if (containers === undefined) return
     this.#pods.delete(podUid)
@@ -130,9 +133,10 @@ export class ProbeManager implements PodProbes {
     const { clock, random, runtime, dialer, checkHealth, recordFor } = this.#options
     return new ProbeWorker({
       ...{ kind, clock, random, agentStartedMs: this.#startedMs },
-      ask: (probe, target) => probeVerdict(probe, target, { runtime, dialer, checkHealth }),
+      ask: (probe, target) => runProbe(probe, target, { runtime, dialer, checkHealth }),
       tell: ({ pod, container }, reason, message) =>
         recordFor({ ...referenceTo(Pod, pod), fieldPath: fieldPathOf(pod, container.name) }, 'Warning', reason, message),
+      count: ({ pod, container }, outcome) => this.#options.metrics?.count(pod, container.name, kind, outcome),
       onResult: () => {
         for (const listener of this.#listeners) listener(uid)
       },

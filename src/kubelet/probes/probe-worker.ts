@@ -2,7 +2,8 @@ import type { V1Container, V1Pod, V1Probe } from '#api/core/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Random } from '#base/random.ts'
-import type { ProbeVerdict } from '#kubelet/probes/probe-verdict.ts'
+import type { ProbeOutcome } from '#kubelet/metrics/probe-metrics.ts'
+import type { ProbeRunResult } from '#kubelet/probes/run-probe.ts'
 import type { ObservedContainer } from '#kubelet/runtimes/runtime.ts'
 
 export type ProbeKind = 'liveness' | 'readiness' | 'startup'
@@ -17,10 +18,12 @@ export type ProbeWorkerOptions = {
   /** When the agent started: probes of containers that ran before are spread. */
   agentStartedMs: number
   /** Rejects when the question could not be asked. */
-  ask(probe: V1Probe, target: ProbeTarget): Promise<ProbeVerdict>
+  ask(probe: V1Probe, target: ProbeTarget): Promise<ProbeRunResult>
   /** For events: a failure, a warning, or an error. */
   tell(target: ProbeTarget, reason: string, message: string): void
   onResult(): void
+  /** Every answer, or that there was none. */
+  count?(target: ProbeTarget, outcome: ProbeOutcome): void
 }
 
 export type ProbeTarget = { pod: V1Pod; container: V1Container; containerId: string; ip: string }
@@ -109,7 +112,7 @@ export class ProbeWorker {
     if (probe === undefined || target === undefined || this.#isOnHold) return
     const askedMs = this.#options.clock.now()
     this.#isAsking = true
-    const verdict = await this.#verdict(probe, target)
+    const result = await this.#probeWithRetries(probe, target)
     this.#isAsking = false
     // Another container may have come meanwhile, or none be wanted any more.
     if (this.#target?.containerId !== target.containerId) {
@@ -117,24 +120,26 @@ export class ProbeWorker {
       return
     }
     if (this.#isOnHold) return
-    if (verdict !== undefined) this.#count(probe, verdict)
+    if (result !== undefined) this.#count(probe, result)
     const periodMs = (probe.periodSeconds || 10) * 1000
     if (!this.#isOnHold) this.#askAfter(Math.max(0, periodMs - (this.#options.clock.now() - askedMs)))
   }
 
-  async #verdict(probe: V1Probe, target: ProbeTarget): Promise<'success' | 'failure' | undefined> {
-    const { ask, tell, kind } = this.#options
+  async #probeWithRetries(probe: V1Probe, target: ProbeTarget): Promise<'success' | 'failure' | undefined> {
+    const { ask, tell, kind, count } = this.#options
     let problem: unknown
     for (let attempt = 0; attempt < tries; attempt++) {
       try {
         const { result, output } = await ask(probe, target)
         if (result === 'warning') tell(target, 'ProbeWarning', `${kindNames[kind]} probe warning: ${output}`)
         if (result === 'failure') tell(target, 'Unhealthy', `${kindNames[kind]} probe failed: ${output}`)
+        count?.(target, result === 'failure' ? 'failed' : 'successful')
         return result === 'failure' ? 'failure' : 'success'
       } catch (error) {
         problem = error
       }
     }
+    count?.(target, 'unknown')
     const text = errorMessage(problem)
     tell(target, 'Unhealthy', `${kindNames[kind]} probe errored and resulted in unknown state: ${text}`)
     return undefined

@@ -2,6 +2,7 @@
 
 import type { V1Container, V1Pod, V1VolumeMount } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
+import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { expandVariables } from '#kubelet/environment/expand-variables.ts'
@@ -33,18 +34,26 @@ export async function volumeMounts(
       subPath === '' || volume.image !== undefined
         ? volume.path
         : await preparedSubPath(pod, container, mount, index, volume, subPath, tools)
+    const propagation = propagationOf(mount)
+    if (propagation !== 'private' && volume.image === undefined) await shareMounts(hostPath, pod, tools)
     const isRecursivelyReadOnly = mustBeRecursivelyReadOnly(mount, tools.supportsRecursiveReadOnly)
     mounts.push({
       containerPath: mount.mountPath.startsWith('/') ? mount.mountPath : `/${mount.mountPath}`,
       hostPath,
       isReadOnly: (mount.readOnly ?? false) || volume.isReadOnly,
-      propagation: propagationOf(mount),
-      ...omitEmpty({ isRecursivelyReadOnly }),
-      ...(volume.isManaged ? { mustRelabel: true } : {}),
-      ...(volume.image === undefined ? {} : { image: { ...volume.image, subPath } }),
+      propagation,
+      ...omitEmpty({ isRecursivelyReadOnly, mustRelabel: volume.isManaged }),
+      ...defined({ image: volume.image === undefined ? undefined : { ...volume.image, subPath } }),
     })
   }
   return mounts
+}
+
+/** Where nothing is shared by default, as systemd has it, runtimes refuse what is to be propagated. */
+async function shareMounts(hostPath: string, { metadata }: V1Pod, { volumes, logger }: ContainerMountsTools): Promise<void> {
+  const { files, mounts } = volumes.tools
+  const place = await mounts.share((await files.realPath(hostPath)) ?? hostPath)
+  if (place !== undefined) logger.info('made a mount shared so that mounts can propagate', { mount: place, pod: metadata.name })
 }
 
 /** Volumes that the container sees as disks. */

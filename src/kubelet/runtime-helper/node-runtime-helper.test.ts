@@ -104,3 +104,15 @@ test('a pod with its service account token, config map, secret, emptyDir and var
   assert.deepEqual(await nodeFiles.list(`${node.root}/logs`), [])
   await node.now(node.runtimeHelper.cleanUp(pod))
 })
+
+test('a pod with the network of its node has the node’s addresses as its own, though its sandbox has none', { skip }, async () => {
+  await using node = await TestNode.start()
+  const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { fieldPath } } })
+  const env = [field('HOST_IP', 'status.hostIP'), field('POD_IP', 'status.podIP'), field('POD_IPS', 'status.podIPs')]
+  const pod = await node.create({ hostNetwork: true, containers: [{ name: 'app', image: 'app:1', env }] })
+  await node.sandbox(pod)
+  const { env: variables } = await node.container(pod, 'app', [])
+  const values = Object.fromEntries(variables.map(({ name, value }) => [name, value]))
+  assert.notEqual(values['HOST_IP'], '')
+  assert.deepEqual([values['POD_IP'], values['POD_IPS']], [values['HOST_IP'], values['HOST_IP']])
+})

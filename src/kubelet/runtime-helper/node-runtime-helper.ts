@@ -12,12 +12,14 @@ import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 import type { Mounts } from '#base/mounts.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import type { Informer } from '#client/informer/informer.ts'
 import type { CsiVolumeOptions } from '#kubelet/csi/csi-volume.ts'
+import type { ClaimManager } from '#kubelet/dra/claim-manager.ts'
 import { containerVariables } from '#kubelet/environment/container-variables.ts'
 import { valueInEnvFile } from '#kubelet/environment/env-file.ts'
 import { expandVariables } from '#kubelet/environment/expand-variables.ts'
@@ -29,7 +31,7 @@ import { volumeDevices, volumeMounts } from '#kubelet/runtime-helper/container-m
 import { type ImageMounter, imageVolumes } from '#kubelet/runtime-helper/image-volumes.ts'
 import { removeLogs, removeOrphans, removePod, removeVolumes } from '#kubelet/runtime-helper/orphaned-pods.ts'
 import { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
-import type { ContainerPlan, DnsPlan, Mount, SandboxPlan } from '#kubelet/runtimes/plans.ts'
+import type { ContainerExtras, ContainerPlan, DnsPlan, Mount, Placement, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import type { MountableVolumes } from '#kubelet/volumes/mountable/mountable-volumes.ts'
 import { PodVolumes, type ReadyVolume } from '#kubelet/volumes/pod-volumes.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
@@ -66,6 +68,13 @@ export type NodeRuntimeHelperOptions = {
   hostIps: readonly string[]
   /** What pods may have of the node. */
   allocatable(): { [resource: string]: string }
+  /** What the container has for itself, and where it is to run; absent where the node hands out nothing of the kind. */
+  forContainer?(
+    pod: V1Pod,
+    container: V1Container,
+  ): Promise<{ extras: ContainerExtras | undefined; placement: Placement | undefined; cdiDevices: string[] }>
+  /** Dynamic resources; absent where the node has none. */
+  claims?: Pick<ClaimManager, 'prepare' | 'unprepare'>
   /** Whether the runtime can make a mount read-only with all that is below it. */
   supportsRecursiveReadOnly?: boolean
 }
@@ -110,6 +119,9 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     await files.makeDirectory(this.#directories.plugins(uid), { mode: 0o750 })
     await files.makeDirectory(logDirectory, { mode: 0o755 })
     await this.#volumes.setUp(pod, signal)
+    await this.#options.claims?.prepare(pod).catch((error: unknown): never => {
+      throw new StartFailure('FailedPrepareDynamicResources', `Failed to prepare dynamic resources: ${errorMessage(error)}`)
+    })
     try {
       return {
         hostname: kernelHostname(pod, dns.clusterDomain),
@@ -131,7 +143,9 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     const { mounter } = this.#options
     const imagesOf = await imageVolumes(pod, container, context, signal, { ...this.#options, mounter, directories: this.#directories })
     try {
-      return { imageRef, ...(await this.#planOf(pod, container, context.ips, imagesOf, signal)) }
+      const plan = { imageRef, ...(await this.#planOf(pod, container, context.ips, imagesOf, signal)) }
+      const own = await this.#options.forContainer?.(pod, container)
+      return own === undefined ? plan : withExtras(plan, own)
     } catch (error) {
       throw new StartFailure('CreateContainerConfigError', errorMessage(error))
     }
@@ -142,6 +156,7 @@ export class NodeRuntimeHelper implements RuntimeHelper {
   }
 
   async finish(pod: V1Pod): Promise<void> {
+    await this.#options.claims?.unprepare(pod)
     await this.#volumes.forget(podUid(pod))
     await this.#volumes.mountable.tearDown(podUid(pod))
     await removeVolumes(this.#options, this.#directories, podUid(pod))
@@ -150,8 +165,9 @@ export class NodeRuntimeHelper implements RuntimeHelper {
   async cleanUp(pod: V1Pod): Promise<void> {
     await this.#volumes.forget(podUid(pod))
     await this.#volumes.mountable.tearDown(podUid(pod))
-    await removePod(this.#options, this.#directories, podUid(pod))
+    // Logs whose pod has no directory any more would be nobody's.
     await removeLogs(this.#options, this.#directories, podUid(pod))
+    await removePod(this.#options, this.#directories, podUid(pod))
   }
 
   /**
@@ -231,8 +247,10 @@ export class NodeRuntimeHelper implements RuntimeHelper {
       env: [...variables].map(([name, value]) => ({ name, value })),
       mounts,
       devices: volumeDevices(pod, container, this.#volumes),
-      ...(container.command?.length ? { command: filledIn(container.command) } : {}),
-      ...(container.args?.length ? { args: filledIn(container.args) } : {}),
+      ...defined({
+        command: container.command?.length ? filledIn(container.command) : undefined,
+        args: container.args?.length ? filledIn(container.args) : undefined,
+      }),
       ...defined({ terminationMessageFile }),
     }
   }
@@ -244,7 +262,13 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     if (!isStatic && !services.hasSynced) await Promise.race([services.synced, aborted(signal)])
     const { configMaps, secrets } = this.#volumes.tools
     return containerVariables(pod, container, {
-      ...{ podIps, hostIps, services: services.list(), allocatable: allocatable() },
+      // A pod with the network of its node has the node's addresses, whatever its sandbox says.
+      ...{
+        podIps: podIps.length === 0 && pod.spec.hostNetwork ? hostIps : podIps,
+        hostIps,
+        services: services.list(),
+        allocatable: allocatable(),
+      },
       configMap: (namespace, name) => configMaps.get(namespace, name),
       secret: (namespace, name) => secrets.get(namespace, name),
       fileKey: (volume, path, key) => this.#fileKey(pod, volume, path, key),
@@ -303,6 +327,22 @@ export class NodeRuntimeHelper implements RuntimeHelper {
     } catch (error) {
       throw isNotFound(error) ? notFound({ group: 'node.k8s.io', resource: 'runtimeclass' }, runtimeClassName) : error
     }
+  }
+}
+
+type Own = Awaited<ReturnType<NonNullable<NodeRuntimeHelperOptions['forContainer']>>>
+
+/** What the pod says itself comes after what devices say, and so counts. */
+function withExtras(plan: ContainerPlan, { extras, placement, cdiDevices }: Own): ContainerPlan {
+  const placed = { ...plan, ...defined({ placement }), ...omitEmpty({ cdiDevices }) }
+  if (extras === undefined) return placed
+  return {
+    ...placed,
+    env: [...extras.env, ...plan.env],
+    mounts: [...extras.mounts, ...plan.mounts],
+    devices: [...extras.devices, ...(plan.devices ?? [])],
+    annotations: extras.annotations,
+    cdiDevices: [...new Set([...extras.cdiDevices, ...cdiDevices])],
   }
 }
 

@@ -49,6 +49,8 @@ export async function removeLogs({ files }: OrphanTools, directories: PodDirecto
 export async function removeOrphans(tools: OrphanTools, directories: PodDirectories, isKnown: (uid: string) => boolean): Promise<string[]> {
   const { files, logger } = tools
   const orphans = (await files.list(directories.pods)).filter((uid) => !isKnown(uid))
+  // Logs first, and those of our own pods alone: others may write into the same directory.
+  for (const uid of orphans) await removeLogs(tools, directories, uid)
   const removals = orphans.map((uid) =>
     removePod(tools, directories, uid).then(
       () => [],
@@ -60,16 +62,11 @@ export async function removeOrphans(tools: OrphanTools, directories: PodDirector
   )
   // Side by side: one that hangs keeps no other.
   const left = await Promise.all(removals)
-  for (const name of await files.list(directories.logRoot)) {
-    const uid = uidOfLogs(name)
-    if (uid === undefined || isKnown(uid)) continue
-    await files.remove(join(directories.logRoot, name))
-  }
   return left.flat()
 }
 
 /** `NAMESPACE_NAME_UID`; anything else in the directory is somebody else's. */
-function uidOfLogs(name: string): string | undefined {
+export function uidOfLogs(name: string): string | undefined {
   const [namespace, pod, uid, ...rest] = name.split('_')
   return namespace && pod && uid && rest.length === 0 ? uid : undefined
 }

@@ -71,9 +71,9 @@ test('a pod waits for its volumes as ContainerCreating, runs when they are there
   const { node, until } = parts
   const { cluster } = node
   await node.create(mounting('late'))
-  const told = async () => (await cluster.list(Event, 'default')).map(({ reason, message }) => `${reason}: ${message}`)
+  const recorded = async () => (await cluster.list(Event, 'default')).map(({ reason, message }) => `${reason}: ${message}`)
   const missing = 'FailedMount: MountVolume.SetUp failed for volume "v" : configmap "late" not found'
-  await until(async () => (await told()).includes(missing))
+  await until(async () => (await recorded()).includes(missing))
   await until(async () => waitingOf(await cluster.find(Pod, 'default', 'web')) !== undefined)
   const waiting = await cluster.get(Pod, 'default', 'web')
   assert.equal(waiting.status?.phase, 'Pending')
@@ -84,7 +84,7 @@ test('a pod waits for its volumes as ContainerCreating, runs when they are there
   await cluster.client.delete(Pod, { namespace: 'default', name: 'web' })
   await until(async () => (await cluster.find(Pod, 'default', 'web')) === undefined)
   await until(async () => (await fs.readdir(join(node.root, 'pods'))).length === 0)
-  assert.ok((await told()).every((text) => !text.startsWith('FailedCreatePodSandBox')))
+  assert.ok((await recorded()).every((text) => !text.startsWith('FailedCreatePodSandBox')))
 })
 
 test('a pod that still waits for a volume ends when it is deleted', { skip }, async () => {

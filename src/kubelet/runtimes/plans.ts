@@ -40,7 +40,24 @@ export type ContainerPlan = {
   terminationMessageFile?: string
   /** Groups the volumes want its processes to be in. */
   volumeGroups?: number[]
+  /** Beside the agent's own. */
+  annotations?: Record<string, string>
+  /** Devices by the names that files of CDI give them; the runtime reads these. */
+  cdiDevices?: string[]
+  /** Where its processes may run and have their memory; absent where everywhere. */
+  placement?: Placement
 }
+
+/** As the kernel writes such lists; empty is everywhere. */
+export type Placement = {
+  cpus: string
+  memoryNodes: string
+  /** Nobody else runs on these processors: there is nothing to share out. */
+  isExclusive: boolean
+}
+
+/** What devices bring to a container. */
+export type ContainerExtras = Required<Pick<ContainerPlan, 'env' | 'devices' | 'mounts' | 'annotations' | 'cdiDevices'>>
 
 /** Runtimes without files and variables need nothing. */
 export const emptySandboxPlan: SandboxPlan = { hostname: '', logDirectory: '', runtimeHandler: '' }

@@ -1,6 +1,6 @@
 /** What the kubelet asks of whatever runs containers: a CRI endpoint, or a simulation. */
 import type { V1Container, V1Pod, V1ResourceRequirements } from '#api/core/v1/types.gen.ts'
-import type { ContainerPlan, SandboxPlan } from '#kubelet/runtimes/plans.ts'
+import type { ContainerPlan, Placement, SandboxPlan } from '#kubelet/runtimes/plans.ts'
 
 export type ObservedSandbox = {
   id: string
@@ -60,6 +60,10 @@ export type Runtime = {
   removeContainer(containerId: string): Promise<void>
   /** Gives a running container other limits. */
   resizeContainer(containerId: string, pod: V1Pod, container: V1Container): Promise<void>
+  /** Gives a pod as a whole other limits, and those of its running containers that have none of their own. */
+  resizePod?(pod: V1Pod, containers: readonly { id: string; container: V1Container }[]): Promise<void>
+  /** Lets a running container use these processors and no others; absent where it cannot be told. */
+  placeContainer?(containerId: string, placement: Placement): Promise<void>
   /** Runs a command in a container to its end; rejects with `ExecTimeout` when that takes too long. */
   exec(containerId: string, command: readonly string[], timeoutMs: number): Promise<ExecResult>
   observe(podUid: string): Promise<ObservedPod>
@@ -70,12 +74,18 @@ export type Runtime = {
    * its state. Must be cheap whatever the number of pods: relists look closer only where it has changed.
    */
   snapshot?(): Promise<ReadonlyMap<string, string>>
+  /** The text that `snapshot` had for the pod when it was last observed; undefined where that may not hold any more. */
+  lastObserved?(podUid: string): string | undefined
   /** Rejects, or takes long, when the runtime is down. */
   health?(): Promise<RuntimeHealth>
+  /** Tells the range of the node's pods to runtimes that lay their network by it. */
+  setPodCidr?(podCidr: string): Promise<void>
   /** Something of the pod has changed. Events may be lost and may come twice. */
   onEvent(listener: (event: RuntimeEvent) => void): Disposable
   /** Conversations with containers, where the runtime offers them. */
   readonly streams?: RuntimeStreams
+  /** Why it offers none. */
+  readonly whyNoStreams?: string
   /** What a container has written, where its output goes to no file: whole lines, oldest first. */
   logLines?(containerId: string): readonly LogLine[]
 }

@@ -6,6 +6,7 @@ import type { Files } from '#base/files.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
 import type { Metrics } from '#base/metrics.ts'
+import type { Processes } from '#base/processes.ts'
 import type { UpgradeClient } from '#base/upgrade-client.ts'
 import type { Client } from '#client/client.ts'
 import type { Runtime } from '#kubelet/runtimes/runtime.ts'
@@ -20,11 +21,14 @@ import {
 import { containerLogs } from '#kubelet/server/container-logs.ts'
 import { type CsiDoors, csiCall } from '#kubelet/server/csi-calls.ts'
 import { type HealthCheck, health } from '#kubelet/server/health.ts'
+import { nodeLogQuery } from '#kubelet/server/node-log-query.ts'
 import { nodeLogs } from '#kubelet/server/node-logs.ts'
 import { pods, runningPods } from '#kubelet/server/pod-lists.ts'
 import { Refusal, respondJson, respondText } from '#kubelet/server/refusal.ts'
 import { run } from '#kubelet/server/run.ts'
 import { attach, exec, portForward } from '#kubelet/server/streams.ts'
+import { olderStats } from '#kubelet/stats/older-stats.ts'
+import type { UsageSource } from '#kubelet/stats/usage.ts'
 
 /** What answers are made of. */
 export type ServerParts = {
@@ -38,6 +42,8 @@ export type ServerParts = {
   csi?: CsiDoors
   /** To the runtime's own server for conversations. */
   upgrades: UpgradeClient
+  /** A conversation in which nothing is said for so long ends; absent: none does. */
+  idleStreamMs?: number
 }
 
 export type KubeletServerOptions = ServerParts & {
@@ -46,14 +52,24 @@ export type KubeletServerOptions = ServerParts & {
   client: Pick<Client, 'create'>
   access: KubeletAccess
   metrics?: Metrics
+  /** Brings figures up to date that are counted when they are asked for. */
+  beforeMetrics?(): void
+  /** Of probes, which are many: at a path of their own. */
+  probeMetrics?: { text(): string }
   /** How full claimed volumes are. */
   volumeMetrics?(): Promise<string>
   /** What is wrong with the agent's main loop, or undefined. */
   syncLoopTrouble?: HealthCheck
   /** What `/configz` shows. */
   configuration?(): object
+  /** Logs of containers, conversations with them, and the node's own logs are refused to everybody. */
+  hidesContainers?: boolean
   /** Absent: the node's own logs are not shown. */
   nodeLogDirectory?: string
+  /** Runs journalctl, so that services of the machine can be asked for; absent where nobody may. */
+  logPrograms?: Processes
+  /** Figures as agents of old gave them; absent where nobody measures. */
+  usage?: UsageSource
   /** Paths beyond the usual ones: `/stats/summary`, `/metrics/resource`, … */
   morePaths?: ReadonlyMap<string, (exchange: HttpExchange, query: URLSearchParams) => void | Promise<void>>
 }
@@ -160,6 +176,7 @@ export class KubeletServer {
     // A uid may stand before the container.
     const [uid = '', container = ''] = rest.length === 4 ? rest.slice(2) : ['', rest[2]]
     const request = { namespace, name, uid, container, query }
+    if (options.hidesContainers && debuggingRoots.has(root)) throw new Refusal(405, 'Debug endpoints are disabled.\n')
     switch (root) {
       case 'healthz':
         return health(exchange, path.slice('/healthz'.length), query, this.#checks)
@@ -183,8 +200,13 @@ export class KubeletServer {
         mustBe(method === 'POST' && container !== '')
         return run(exchange, request, options)
       case 'metrics':
+        if (rest.length === 1 && rest[0] === 'probes') return respondText(exchange, 200, options.probeMetrics?.text() ?? '')
         mustBe(rest.length === 0)
+        options.beforeMetrics?.()
         return respondText(exchange, 200, (options.metrics?.text() ?? '') + ((await options.volumeMetrics?.()) ?? ''))
+      case 'stats':
+        mustBe((isRead || method === 'POST') && options.usage !== undefined)
+        return olderStats(exchange, rest, options.usage as UsageSource)
       case 'csi':
         mustBe(method === 'POST' && rest.length === 2 && options.csi !== undefined)
         return csiCall(exchange, rest, query, options.csi as CsiDoors)
@@ -192,12 +214,19 @@ export class KubeletServer {
         return respondJson(exchange, { kubeletconfig: options.configuration?.() ?? {} })
       case 'logs':
         if (options.nodeLogDirectory === undefined) throw new Refusal(405, 'logs endpoint is disabled.\n')
+        if (options.logPrograms !== undefined && query.has('query')) {
+          const tools = { files: options.files, processes: options.logPrograms, directory: options.nodeLogDirectory }
+          return respondText(exchange, 200, await nodeLogQuery(query, tools))
+        }
         return nodeLogs(exchange, path.slice('/logs'.length), options.nodeLogDirectory, options.files)
       default:
         throw new Refusal(404, '404: Page Not Found')
     }
   }
 }
+
+/** What `enableDebuggingHandlers` is about. */
+const debuggingRoots: ReadonlySet<string> = new Set(['run', 'exec', 'attach', 'portForward', 'containerLogs', 'runningpods', 'logs'])
 
 function mustBe(isServed: boolean): void {
   if (!isServed) throw new Refusal(404, '404: Page Not Found')

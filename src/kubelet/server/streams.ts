@@ -2,6 +2,7 @@
 
 import type { Duplex } from 'node:stream'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { endWhenIdle } from '#base/end-when-idle.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { HttpExchange } from '#base/http-server.ts'
@@ -109,10 +110,14 @@ async function passOn(exchange: HttpExchange, url: string, parts: ServerParts): 
   splice(client, answer.upgraded)
 }
 
-function asked(url: string, method: string, headers: Record<string, string | string[]>, { upgrades }: ServerParts): Promise<PassedAnswer> {
-  return upgrades.send({ url, method, headers }).catch((error: Error) => {
+async function asked(url: string, method: string, headers: Record<string, string | string[]>, parts: ServerParts): Promise<PassedAnswer> {
+  const { upgrades, idleStreamMs = 0 } = parts
+  const answer = await upgrades.send({ url, method, headers }).catch((error: Error) => {
     throw new Refusal(500, `error dialing backend: ${error.message}`)
   })
+  // When the runtime's end is closed, the client's is too.
+  if (answer.upgraded !== undefined && idleStreamMs > 0) endWhenIdle(answer.upgraded.socket, idleStreamMs)
+  return answer
 }
 
 async function respondRefused(exchange: HttpExchange, { status, body, headers }: PassedAnswer): Promise<void> {
@@ -160,7 +165,7 @@ async function containerNamed({ metadata }: V1Pod, name: string, { runtime }: Se
 }
 
 async function urlFrom(method: string, { runtime }: ServerParts, ask: (streams: RuntimeStreams) => Promise<string>): Promise<string> {
-  if (runtime.streams === undefined) throw new Refusal(404, `streaming method ${method} disabled`)
+  if (runtime.streams === undefined) throw new Refusal(404, runtime.whyNoStreams ?? `streaming method ${method} disabled`)
   try {
     return await ask(runtime.streams)
   } catch (error) {

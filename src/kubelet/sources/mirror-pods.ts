@@ -2,7 +2,7 @@
 
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { isAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
+import { ignoreAlreadyExists, isConflict, isNotFound } from '#api/meta/server-response.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
@@ -108,9 +108,7 @@ export class MirrorPods {
         },
         spec: wanted.spec,
       })
-      .catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error
-      })
+      .catch(ignoreAlreadyExists)
   }
 }
 

@@ -6,6 +6,7 @@ import { jsYaml } from '#api/codec/js-yaml.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { Check } from '#api/meta/check.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { atOnce } from '#base/steps.ts'
 import { hashAnnotation, sourceAnnotation } from '#kubelet/sources/pod-source.ts'
 
 type PodRules = typeof import('#api/core/v1/pod/pod.ts')
@@ -62,7 +63,8 @@ function staticPod(written: V1Pod, origin: StaticPodOrigin): V1Pod {
 
 function validate(pod: V1Pod): void {
   const check = new Check(pod)
-  podRules().validate?.(pod, check, { now: '', isEnabled: () => true })
+  const steps = podRules().validate?.(pod, check, { now: '', isEnabled: () => true })
+  if (steps) atOnce(steps)
   if (check.errors.length > 0) throw new Error(`invalid pod: [${check.errors.map(({ field, body }) => `${field}: ${body}`).join(', ')}]`)
 }
 

@@ -1,5 +1,5 @@
 /** `/metrics/cadvisor`: pods and containers under the names that cAdvisor gave its metrics, which dashboards and rules ask for. */
-import { labelled } from '#kubelet/stats/metric-lines.ts'
+import { escaped, labelled } from '#kubelet/stats/metric-lines.ts'
 import { seconds } from '#kubelet/stats/resource-metrics.ts'
 import type { GroupUsage, InterfaceUsage, NodeUsage } from '#kubelet/stats/usage.ts'
 
@@ -15,16 +15,17 @@ export type MachineFacts = {
 }
 
 type Labels = { container: string; id: string; image: string; name: string; namespace: string; pod: string }
-type Subject = { labels: Labels; usage: GroupUsage; startedMs: number }
+/** With its labels as text, since they are written many times. */
+type Subject = { labels: string; usage: GroupUsage; startedMs: number }
 
-type Family = { name: string; type: 'counter' | 'gauge'; help: string; more?: object; value(usage: GroupUsage): number | undefined }
+type Family = { name: string; type: 'counter' | 'gauge'; help: string; more?: string; value(usage: GroupUsage): number | undefined }
 
 const families: readonly Family[] = [
   {
     name: 'container_cpu_usage_seconds_total',
     type: 'counter',
     help: 'Processor time used, in seconds',
-    more: { cpu: 'total' },
+    more: ',cpu="total"',
     value: ({ cpu }) => seconds(cpu.usageNanos),
   },
   {
@@ -106,28 +107,21 @@ export function cadvisorMetrics(usage: NodeUsage, machine: MachineFacts): string
   family('cadvisor_version_info', 'gauge', `Version of the kernel and the system; from kubelet ${version}`, [
     `cadvisor_version_info${labelled(about)} 1`,
   ])
-  for (const { name, type, help, more = {}, value } of families) {
-    const samples = subjects.flatMap(({ labels, usage }) => {
+  for (const { name, type, help, more = '', value } of families) {
+    const samples: string[] = []
+    for (const { labels, usage } of subjects) {
       const amount = value(usage)
-      return amount === undefined ? [] : [`${name}${labelled({ ...labels, ...more })} ${amount} ${usage.timeMs}`]
-    })
+      if (amount !== undefined) samples.push(`${name}{${labels}${more}} ${amount} ${usage.timeMs}`)
+    }
     family(name, type, help, samples)
   }
   const started = subjects.map(
-    ({ labels, startedMs, usage }) => `container_start_time_seconds${labelled(labels)} ${startedMs / 1000} ${usage.timeMs}`,
+    ({ labels, startedMs, usage }) => `container_start_time_seconds{${labels}} ${startedMs / 1000} ${usage.timeMs}`,
   )
   family('container_start_time_seconds', 'gauge', 'When it was started, in seconds since 1970', started)
-  const networks = [
-    { labels: { container: '', id: '/', image: '', name: '', namespace: '', pod: '' }, interfaces: usage.interfaces },
-    ...usage.pods.map(({ name: pod, namespace, cgroup, interfaces = [] }) => ({
-      labels: { container: '', id: `/${cgroup}`, image: '', name: '', namespace, pod },
-      interfaces,
-    })),
-  ]
+  const networks = networksOf(usage)
   for (const { name, help, value } of networkFamilies) {
-    const samples = networks.flatMap(({ labels, interfaces }) =>
-      interfaces.map((each) => `${name}${labelled({ ...labels, interface: each.name })} ${each[value]} ${usage.whole.timeMs}`),
-    )
+    const samples = networks.map(({ labels, counts }) => `${name}{${labels}} ${counts[value]} ${usage.whole.timeMs}`)
     family(name, 'counter', help, samples)
   }
   const disks = usage.pods.flatMap(({ name: pod, namespace, containers }) =>
@@ -149,17 +143,36 @@ export function cadvisorMetrics(usage: NodeUsage, machine: MachineFacts): string
 
 /** The machine, the group of all pods, each pod, each container. */
 function subjectsOf({ whole, startedMs, systemContainers, pods }: NodeUsage): Subject[] {
-  const none = { container: '', id: '/', image: '', name: '', namespace: '', pod: '' }
-  return [
-    { labels: none, usage: whole, startedMs },
-    ...systemContainers.map((usage) => ({ labels: { ...none, id: `/${usage.name}` }, usage, startedMs: usage.startedMs })),
-    ...pods.flatMap(({ name: pod, namespace, cgroup, whole: usage, startedMs: podStartedMs, containers }) => [
-      { labels: { ...none, id: `/${cgroup}`, namespace, pod }, usage, startedMs: podStartedMs },
-      ...containers.map((each) => ({
-        labels: { container: each.name, id: `/${each.cgroup}`, image: each.image, name: each.id, namespace, pod },
-        usage: each,
-        startedMs: each.startedMs,
-      })),
-    ]),
-  ]
+  const subjects: Subject[] = [{ labels: labelsOf(none), usage: whole, startedMs }]
+  for (const usage of systemContainers) {
+    subjects.push({ labels: labelsOf({ ...none, id: `/${usage.name}` }), usage, startedMs: usage.startedMs })
+  }
+  for (const { name: pod, namespace, cgroup, whole: usage, startedMs: podStartedMs, containers } of pods) {
+    subjects.push({ labels: labelsOf({ ...none, id: `/${cgroup}`, namespace, pod }), usage, startedMs: podStartedMs })
+    for (const each of containers) {
+      const labels = labelsOf({ container: each.name, id: `/${each.cgroup}`, image: each.image, name: each.id, namespace, pod })
+      subjects.push({ labels, usage: each, startedMs: each.startedMs })
+    }
+  }
+  return subjects
+}
+
+const none: Labels = { container: '', id: '/', image: '', name: '', namespace: '', pod: '' }
+
+/** All of one form, as Prometheus' own library writes them: by name. */
+const labelsOf = ({ container, id, image, name, namespace, pod }: Labels): string =>
+  `container="${escaped(container)}",id="${escaped(id)}",image="${escaped(image)}",name="${escaped(name)}",` +
+  `namespace="${escaped(namespace)}",pod="${escaped(pod)}"`
+
+/** Every interface of the machine and of pods. */
+function networksOf({ interfaces, pods }: NodeUsage): { labels: string; counts: InterfaceUsage }[] {
+  const all: { labels: string; counts: InterfaceUsage }[] = []
+  const add = (labels: string, found: readonly InterfaceUsage[]) => {
+    for (const counts of found) all.push({ labels: `${labels},interface="${escaped(counts.name)}"`, counts })
+  }
+  add(labelsOf(none), interfaces)
+  for (const { name: pod, namespace, cgroup, interfaces: found = [] } of pods) {
+    if (found.length > 0) add(labelsOf({ ...none, id: `/${cgroup}`, namespace, pod }), found)
+  }
+  return all
 }

@@ -1,21 +1,27 @@
 /** What this machine's kernel tells of the node and its pods, and the runtime of its disks. */
 
 import { join } from 'node:path'
-import type { V1ContainerStatus, V1Pod } from '#api/core/v1/types.gen.ts'
+import type { V1ContainerStatus, V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { directoryUsage } from '#base/directory-usage.ts'
 import type { Files } from '#base/files.ts'
 import type { Host } from '#base/host.ts'
+import { keptAnswer } from '#base/kept-answer.ts'
+import type { KeptFile, KeptFiles } from '#base/kept-kernel-files.ts'
 import type { KernelFiles } from '#base/kernel-files.ts'
 import type { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
-import { type CgroupRoots, cgroupUsage } from '#kubelet/stats/cgroup-usage.ts'
-import { directoryUsage } from '#kubelet/stats/directory-usage.ts'
-import { bootTimeMs, defaultInterface, interfacesOf, machineUsage, processCounts } from '#kubelet/stats/proc-usage.ts'
+import { type CgroupMeter, type CgroupRoots, cgroupMeter, type MeterOptions } from '#kubelet/stats/cgroup-usage.ts'
+import { sumOfUsages } from '#kubelet/stats/cri-usages.ts'
+import { defaultInterface, interfacesOf, machineUsage, processCounts } from '#kubelet/stats/proc-usage.ts'
 import type {
+  CollectOptions,
   ContainerUsage,
+  Detail,
   DiskUsage,
   FileSystemUsage,
+  GroupUsage,
   InterfaceUsage,
   NodeUsage,
   PodUsage,
@@ -24,9 +30,13 @@ import type {
 } from '#kubelet/stats/usage.ts'
 
 export type MachineUsageOptions = {
-  cgroups: CgroupRoots
-  podCgroups: Pick<PodCgroups, 'directoryOf' | 'directoryOfAll'>
+  /** Where the node has them. */
+  groups: { cgroups: CgroupRoots; podCgroups: Pick<PodCgroups, 'directoryOf' | 'directoryOfAll'> } | undefined
+  /** By id without scheme, what containers use by the runtime's count; asked only where there are no cgroups. */
+  containerUsages(): Promise<ReadonlyMap<string, GroupUsage>>
   kernel: KernelFiles
+  /** For the files of cgroups, which are many. */
+  kept: KeptFiles
   files: Files
   host: Pick<Host, 'fileSystem'>
   clock: Clock
@@ -39,44 +49,61 @@ export type MachineUsageOptions = {
   imageDirectory(): Promise<string | undefined>
   /** By id without scheme, what containers have written into their root file systems. */
   writableLayers(): Promise<ReadonlyMap<string, DiskUsage>>
-  /** Where the volume of a pod is; undefined for one that takes up nothing of its own. */
-  volumeDirectory(pod: V1Pod, volume: string): string | undefined
+  /** Where a volume of a pod that begins empty is. */
+  emptyDirectoryOf(pod: V1Pod, volume: string): string
 }
 
+type Groups = NonNullable<MachineUsageOptions['groups']>
+
+/** Those of a pod's group and its containers' groups; what is there was found once and does not change. */
+type PodMeters = { cgroup: string; whole: CgroupMeter; containers: Map<string, ContainerMeter> }
+type ContainerMeter = { cgroup: string; meter: CgroupMeter; processes: KeptFile }
+
+const noLayers: ReadonlyMap<string, DiskUsage> = new Map()
+const noUsages: ReadonlyMap<string, GroupUsage> = new Map()
 /** Disks are measured this seldom: somebody has to walk through them. */
 const diskAgeMs = 60_000
+/** Runtimes measure layers no more often than this. */
+const layersAgeMs = 10_000
 
 export class MachineUsageSource implements UsageSource {
   readonly #options: MachineUsageOptions
   readonly #startedMs: number
   readonly #disks = new Map<string, { atMs: number; usage: DiskUsage }>()
+  /** By the uid of pods. */
+  readonly #meters = new Map<string, PodMeters>()
+  readonly #layers: () => Promise<ReadonlyMap<string, DiskUsage>>
+  #meterOfAll: { cgroup: string; meter: CgroupMeter } | undefined
 
   constructor(options: MachineUsageOptions) {
     this.#options = options
     this.#startedMs = options.clock.now()
+    this.#layers = keptAnswer(options.clock, layersAgeMs, () => options.writableLayers())
   }
 
-  async collect({ everything }: { everything: boolean }): Promise<NodeUsage> {
-    const { kernel, clock, pods, podCgroups } = this.#options
-    const layers = everything
-      ? await this.#options.writableLayers().catch(() => new Map<string, DiskUsage>())
-      : new Map<string, DiskUsage>()
+  async collect({ detail }: CollectOptions): Promise<NodeUsage> {
+    const everything = detail !== 'amounts'
+    const { kernel, clock, pods, groups } = this.#options
+    // Figures without those of layers, until the runtime answers again.
+    const layers = everything ? await this.#layers().catch(() => noLayers) : noLayers
+    const counted = groups === undefined ? await this.#options.containerUsages().catch(() => noUsages) : noUsages
     const found: PodUsage[] = []
     for (const pod of pods()) {
-      const usage = this.#podUsage(pod, everything)
+      const usage = groups === undefined ? this.#countedUsage(pod, counted) : this.#podUsage(pod, groups, detail)
       if (usage === undefined) continue
       found.push(usage)
       if (everything) await this.#measureDisks(pod, usage, layers)
     }
     if (everything) this.#forgetDisks()
+    this.#forgetMeters(found)
     const nowMs = clock.now()
-    const all = cgroupUsage(podCgroups.directoryOfAll(), this.#options.cgroups, kernel, nowMs)
-    const interfaces = everything ? interfacesOf(kernel, 'self') : []
+    const all = groups && this.#usageOfAll(groups, nowMs, detail)
+    const { startedMs, ...whole } = machineUsage(kernel, nowMs)
+    const interfaces = everything ? (interfacesOf(kernel, 'self') ?? []) : []
     const chosen = everything ? defaultInterface(kernel, 'self') : undefined
     const processes = processCounts(kernel)
     return {
-      whole: machineUsage(kernel, nowMs),
-      startedMs: bootTimeMs(kernel),
+      ...{ whole, startedMs },
       systemContainers: all === undefined ? [] : [{ ...all, name: 'pods', startedMs: this.#startedMs }],
       interfaces,
       ...defined({ defaultInterface: chosen }),
@@ -86,42 +113,101 @@ export class MachineUsageSource implements UsageSource {
     }
   }
 
-  #podUsage(pod: V1Pod, everything: boolean): PodUsage | undefined {
-    const { cgroups, podCgroups, kernel, clock } = this.#options
+  #countedUsage(pod: V1Pod, counted: ReadonlyMap<string, GroupUsage>): PodUsage | undefined {
     const { name = '', namespace = '', uid = '' } = pod.metadata
-    const cgroup = podCgroups.directoryOf(pod)
-    const whole = cgroupUsage(cgroup, cgroups, kernel, clock.now())
+    const containers = statusesOf(pod).flatMap(({ name, image, containerID = '', state }): ContainerUsage[] => {
+      const id = idIn(containerID)
+      const usage = counted.get(id)
+      if (usage === undefined || state?.running === undefined) return []
+      return [{ ...usage, name, id, image, startedMs: msOf(state.running.startedAt), cgroup: '' }]
+    })
+    if (containers.length === 0) return undefined
+    const whole = sumOfUsages(containers, this.#options.clock.now())
+    return { name, namespace, uid, cgroup: '', whole, containers, startedMs: msOf(pod.status?.startTime) }
+  }
+
+  #podUsage(pod: V1Pod, groups: Groups, detail: Detail): PodUsage | undefined {
+    const { clock } = this.#options
+    const { name = '', namespace = '', uid = '' } = pod.metadata
+    const cgroup = groups.podCgroups.directoryOf(pod)
+    const meters = this.#metersOf(uid, cgroup, groups.cgroups)
+    const mayThrottle = hasCpuLimit(pod)
+    const whole = meters.whole.usage(clock.now(), { detail, countsProcesses: true, mayThrottle })
     if (whole === undefined) return undefined
-    const groups = kernel.list(`${cgroups.roots.get('memory')}/${cgroup}`)
-    const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
-    const containers = statuses.flatMap((status) => this.#containerUsage(status, cgroup, groups) ?? [])
-    const interfaces = everything && !pod.spec.hostNetwork ? this.#interfaces(containers) : undefined
-    return {
-      ...{ name, namespace, uid, cgroup, whole, containers, startedMs: msOf(pod.status?.startTime) },
-      ...defined({ interfaces }),
+    const containers: ContainerUsage[] = []
+    // Of a container only cAdvisor tells how many processes it has.
+    const options = { detail, countsProcesses: detail === 'all', mayThrottle }
+    for (const status of statusesOf(pod)) {
+      const usage = this.#containerUsage(status, groups.cgroups, meters, options)
+      if (usage !== undefined) containers.push(usage)
+    }
+    const usage: PodUsage = { name, namespace, uid, cgroup, whole, containers, startedMs: msOf(pod.status?.startTime) }
+    const interfaces = detail !== 'amounts' && !pod.spec.hostNetwork ? this.#interfaces(containers, meters, groups.cgroups) : undefined
+    if (interfaces !== undefined) usage.interfaces = interfaces
+    return usage
+  }
+
+  #metersOf(uid: string, cgroup: string, cgroups: CgroupRoots): PodMeters {
+    const known = this.#meters.get(uid)
+    if (known?.cgroup === cgroup) return known
+    const meters = { cgroup, whole: cgroupMeter(cgroup, cgroups, this.#options.kept), containers: new Map() }
+    this.#meters.set(uid, meters)
+    return meters
+  }
+
+  #usageOfAll({ podCgroups, cgroups }: Groups, nowMs: number, detail: Detail): GroupUsage | undefined {
+    const cgroup = podCgroups.directoryOfAll()
+    if (this.#meterOfAll?.cgroup !== cgroup) this.#meterOfAll = { cgroup, meter: cgroupMeter(cgroup, cgroups, this.#options.kept) }
+    return this.#meterOfAll.meter.usage(nowMs, { detail, countsProcesses: true, mayThrottle: true })
+  }
+
+  #forgetMeters(found: readonly PodUsage[]): void {
+    const uids = new Set(found.map(({ uid }) => uid))
+    for (const uid of this.#meters.keys()) if (!uids.has(uid)) this.#meters.delete(uid)
+    for (const { uid, containers } of found) {
+      const known = this.#meters.get(uid)?.containers
+      if (known === undefined || known.size === containers.length) continue
+      const ids = new Set(containers.map(({ id }) => id))
+      for (const id of known.keys()) if (!ids.has(id)) known.delete(id)
     }
   }
 
   #containerUsage(
     { name, image, containerID = '', state }: V1ContainerStatus,
-    podGroup: string,
-    groups: readonly string[],
+    cgroups: CgroupRoots,
+    pod: PodMeters,
+    options: MeterOptions,
   ): ContainerUsage | undefined {
-    const { cgroups, kernel, clock } = this.#options
-    const id = containerID.slice(containerID.indexOf('://') + 3)
+    const id = idIn(containerID)
     if (containerID === '' || state?.running === undefined) return undefined
+    const found = pod.containers.get(id) ?? this.#findContainer(id, cgroups, pod)
+    const usage = found?.meter.usage(this.#options.clock.now(), options)
+    if (found === undefined || usage === undefined) return undefined
+    return Object.assign(usage, { name, id, image, startedMs: msOf(state.running.startedAt), cgroup: found.cgroup })
+  }
+
+  #findContainer(id: string, cgroups: CgroupRoots, pod: PodMeters): ContainerMeter | undefined {
+    const { kernel, kept } = this.#options
     // By its id alone, or `cri-containerd-ID.scope`.
-    const group = groups.find((each) => each.includes(id))
-    const usage = group === undefined ? undefined : cgroupUsage(`${podGroup}/${group}`, cgroups, kernel, clock.now())
-    return usage && { ...usage, name, id, image, startedMs: msOf(state.running?.startedAt), cgroup: `${podGroup}/${group}` }
+    const directory = `${cgroups.roots.get('memory')}/${pod.cgroup}`
+    const group = kernel.list(directory).find((each) => each.includes(id))
+    if (group === undefined) return undefined
+    const cgroup = `${pod.cgroup}/${group}`
+    const found = { cgroup, meter: cgroupMeter(cgroup, cgroups, kept), processes: kept.file(`${directory}/${group}/cgroup.procs`) }
+    pod.containers.set(id, found)
+    return found
   }
 
   /** All containers of a pod see the same ones. */
-  #interfaces(containers: readonly ContainerUsage[]): InterfaceUsage[] | undefined {
-    const { cgroups, kernel } = this.#options
-    for (const { cgroup } of containers) {
-      const process = kernel.read(`${cgroups.roots.get('memory')}/${cgroup}/cgroup.procs`)?.split('\n', 1)[0]
-      if (process) return interfacesOf(kernel, process)
+  #interfaces(containers: readonly ContainerUsage[], pod: PodMeters, cgroups: CgroupRoots): InterfaceUsage[] | undefined {
+    const { kernel } = this.#options
+    for (const { id, cgroup } of containers) {
+      const known = firstProcess(pod.containers.get(id)?.processes.text())
+      const found = known && interfacesOf(kernel, known)
+      if (found) return found
+      // For a second after a look the kernel shows an open list of processes as it was.
+      const process = firstProcess(kernel.read(`${cgroups.roots.get('memory')}/${cgroup}/cgroup.procs`))
+      if (process) return interfacesOf(kernel, process) ?? []
     }
     return undefined
   }
@@ -131,25 +217,30 @@ export class MachineUsageSource implements UsageSource {
     for (const container of usage.containers) {
       const layer = layers.get(container.id)
       if (layer !== undefined) container.rootFs = layer
-      container.logs = await this.#diskUsage(join(logs, container.name))
+      const directory = join(logs, container.name)
+      container.logs = this.#knownDiskUsage(directory) ?? (await this.#diskUsage(directory))
     }
     usage.volumes = []
     for (const volume of pod.spec.volumes ?? []) usage.volumes.push(...(await this.#volumeUsage(pod, volume)))
   }
 
-  async #volumeUsage(pod: V1Pod, { name, persistentVolumeClaim }: NonNullable<V1Pod['spec']['volumes']>[number]): Promise<VolumeUsage[]> {
-    const directory = this.#options.volumeDirectory(pod, name)
-    if (directory === undefined || (await this.#options.files.stat(directory)) === undefined) return []
-    const { usedBytes, inodesUsed } = await this.#diskUsage(directory)
+  /** Of those that take up room of the node's own. */
+  async #volumeUsage(pod: V1Pod, { name, emptyDir }: V1Volume): Promise<VolumeUsage[]> {
+    if (emptyDir === undefined) return []
+    const directory = this.#options.emptyDirectoryOf(pod, name)
+    if ((await this.#options.files.stat(directory)) === undefined) return []
+    const { usedBytes, inodesUsed } = this.#knownDiskUsage(directory) ?? (await this.#diskUsage(directory))
     const usage = { ...(await this.#fileSystem(directory)), usedBytes, inodesUsed }
-    const claim = persistentVolumeClaim && { name: persistentVolumeClaim.claimName, namespace: pod.metadata.namespace ?? '' }
-    return [{ name, usage, ...defined({ claim }) }]
+    return [{ name, usage }]
+  }
+
+  #knownDiskUsage(directory: string): DiskUsage | undefined {
+    const known = this.#disks.get(directory)
+    return known !== undefined && this.#options.clock.now() - known.atMs < diskAgeMs ? known.usage : undefined
   }
 
   async #diskUsage(directory: string): Promise<DiskUsage> {
     const nowMs = this.#options.clock.now()
-    const known = this.#disks.get(directory)
-    if (known !== undefined && nowMs - known.atMs < diskAgeMs) return known.usage
     const usage = await directoryUsage(this.#options.files, directory)
     this.#disks.set(directory, { atMs: nowMs, usage })
     return usage
@@ -162,6 +253,7 @@ export class MachineUsageSource implements UsageSource {
 
   async #fileSystems(): Promise<Pick<NodeUsage, 'fs' | 'imageFs'>> {
     const fs = await this.#fileSystem(this.#options.rootDirectory)
+    // Where the runtime does not say where images are, they are taken to be beside the rest.
     const directory = await this.#options.imageDirectory().catch(() => undefined)
     const imageFs = directory === undefined ? undefined : await this.#fileSystem(directory).catch(() => undefined)
     return { fs, imageFs: imageFs ?? fs }
@@ -172,4 +264,19 @@ export class MachineUsageSource implements UsageSource {
   }
 }
 
+function statusesOf({ status }: V1Pod): readonly V1ContainerStatus[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = status ?? {}
+  return initContainerStatuses.length === 0 ? containerStatuses : [...initContainerStatuses, ...containerStatuses]
+}
+/** Of the pod, or of some container: each that has one has a quota, and so may the pod. */
+function hasCpuLimit({ spec }: V1Pod): boolean {
+  const limited = ({ resources }: Pick<V1Pod['spec'], 'resources'>) => resources?.limits?.['cpu'] !== undefined
+  return limited(spec) || spec.containers.some(limited) || (spec.initContainers ?? []).some(limited)
+}
+function firstProcess(list: string | undefined): string | undefined {
+  if (list === undefined) return undefined
+  const end = list.indexOf('\n')
+  return (end < 0 ? list : list.slice(0, end)) || undefined
+}
+const idIn = (containerID: string): string => containerID.slice(containerID.indexOf('://') + 3)
 const msOf = (time: string | null | undefined): number => (time ? parseTime(time) : 0)

@@ -1,7 +1,13 @@
 /** `{name="value",…}`, as Prometheus writes labels; nothing where there are none. */
 export function labelled(labels: object): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
+  const pairs: string[] = []
+  for (const [name, value] of Object.entries(labels)) pairs.push(`${name}="${escaped(String(value))}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
-const escaped = (text: string): string => text.replace(/[\\"\n]/g, (each) => (each === '\n' ? '\\n' : `\\${each}`))
+const special = /[\\"\n]/
+
+/** A value between its quotation marks. */
+export function escaped(text: string): string {
+  return special.test(text) ? text.replace(/[\\"\n]/g, (each) => (each === '\n' ? '\\n' : `\\${each}`)) : text
+}

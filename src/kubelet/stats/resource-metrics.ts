@@ -4,16 +4,15 @@ import type { NodeUsage } from '#kubelet/stats/usage.ts'
 
 export function resourceMetrics({ whole, pods }: NodeUsage): string {
   const lines: string[] = []
-  const family = (name: string, type: 'counter' | 'gauge', help: string, values: Iterable<readonly [object, number, number?]>) => {
+  const family = (name: string, type: 'counter' | 'gauge', help: string, values: Iterable<readonly [string, number, number?]>) => {
     const before = lines.length
-    for (const [labels, value, timeMs] of values)
-      lines.push(`${name}${labelled(labels)} ${value}${timeMs === undefined ? '' : ` ${timeMs}`}`)
+    for (const [labels, value, timeMs] of values) lines.push(`${name}${labels} ${value}${timeMs === undefined ? '' : ` ${timeMs}`}`)
     if (lines.length > before) lines.splice(before, 0, `# HELP ${name} ${help}`, `# TYPE ${name} ${type}`)
   }
   const containers = pods.flatMap(({ name: pod, namespace, containers }) =>
-    containers.map((usage) => ({ labels: { container: usage.name, namespace, pod }, usage })),
+    containers.map((usage) => ({ labels: labelled({ container: usage.name, namespace, pod }), usage })),
   )
-  const ofPods = pods.map(({ name: pod, namespace, whole: usage }) => ({ labels: { namespace, pod }, usage }))
+  const ofPods = pods.map(({ name: pod, namespace, whole: usage }) => ({ labels: labelled({ namespace, pod }), usage }))
   family(
     'container_cpu_usage_seconds_total',
     'counter',
@@ -39,10 +38,10 @@ export function resourceMetrics({ whole, pods }: NodeUsage): string {
     containers.map(({ labels, usage }) => [labels, usage.memory.swapBytes, usage.timeMs]),
   )
   family('node_cpu_usage_seconds_total', 'counter', 'Processor time that the node has used, in seconds of a core', [
-    [{}, seconds(whole.cpu.usageNanos), whole.timeMs],
+    ['', seconds(whole.cpu.usageNanos), whole.timeMs],
   ])
-  family('node_memory_working_set_bytes', 'gauge', 'Working set of the node', [[{}, whole.memory.workingSetBytes, whole.timeMs]])
-  family('node_swap_usage_bytes', 'gauge', 'Swap that the node uses', [[{}, whole.memory.swapBytes, whole.timeMs]])
+  family('node_memory_working_set_bytes', 'gauge', 'Working set of the node', [['', whole.memory.workingSetBytes, whole.timeMs]])
+  family('node_swap_usage_bytes', 'gauge', 'Swap that the node uses', [['', whole.memory.swapBytes, whole.timeMs]])
   family(
     'pod_cpu_usage_seconds_total',
     'counter',
@@ -61,7 +60,7 @@ export function resourceMetrics({ whole, pods }: NodeUsage): string {
     'Swap that the pod uses',
     ofPods.map(({ labels, usage }) => [labels, usage.memory.swapBytes, usage.timeMs]),
   )
-  family('resource_scrape_error', 'gauge', 'Whether these figures could not be had: 1 if so', [[{}, 0]])
+  family('resource_scrape_error', 'gauge', 'Whether these figures could not be had: 1 if so', [['', 0]])
   return `${lines.join('\n')}\n`
 }
 

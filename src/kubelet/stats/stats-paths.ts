@@ -6,7 +6,7 @@ import { cadvisorMetrics, type MachineFacts } from '#kubelet/stats/cadvisor-metr
 import { CpuRates } from '#kubelet/stats/cpu-rates.ts'
 import { resourceMetrics } from '#kubelet/stats/resource-metrics.ts'
 import { summaryOf } from '#kubelet/stats/summary.ts'
-import type { NodeUsage, UsageSource } from '#kubelet/stats/usage.ts'
+import type { Detail, NodeUsage, UsageSource } from '#kubelet/stats/usage.ts'
 
 export type StatsPathsOptions = { nodeName: string; source: UsageSource; clock: Clock; machine(): Promise<MachineFacts> }
 
@@ -17,11 +17,11 @@ const secondLookMs = 1000
 
 export function statsPaths({ nodeName, source, clock, machine }: StatsPathsOptions): ReadonlyMap<string, StatsPath> {
   const rates = new CpuRates()
-  const withRates = async (everything: boolean): Promise<NodeUsage> => {
-    const usage = await source.collect({ everything })
+  const withRates = async (detail: Detail): Promise<NodeUsage> => {
+    const usage = await source.collect({ detail })
     if (rates.see(usage)) return usage
     await clock.sleep(secondLookMs)
-    const second = await source.collect({ everything })
+    const second = await source.collect({ detail })
     rates.see(second)
     return second
   }
@@ -30,14 +30,14 @@ export function statsPaths({ nodeName, source, clock, machine }: StatsPathsOptio
       '/stats/summary',
       async (exchange, query) => {
         const onlyCpuAndMemory = query.get('only_cpu_and_memory') === 'true'
-        const usage = await withRates(!onlyCpuAndMemory)
+        const usage = await withRates(onlyCpuAndMemory ? 'amounts' : 'summary')
         respondJson(exchange, summaryOf(usage, { nodeName, rates, onlyCpuAndMemory }))
       },
     ],
-    ['/metrics/resource', async (exchange) => respondMetrics(exchange, resourceMetrics(await source.collect({ everything: false })))],
+    ['/metrics/resource', async (exchange) => respondMetrics(exchange, resourceMetrics(await source.collect({ detail: 'amounts' })))],
     [
       '/metrics/cadvisor',
-      async (exchange) => respondMetrics(exchange, cadvisorMetrics(await source.collect({ everything: true }), await machine())),
+      async (exchange) => respondMetrics(exchange, cadvisorMetrics(await source.collect({ detail: 'all' }), await machine())),
     ],
   ])
 }

@@ -77,8 +77,10 @@ function containerOf(container: ContainerUsage, rate: number | undefined, fs: Fi
     name,
     startTime: formatTime(startedMs),
     ...groupOf(container, rate),
-    ...(fs === undefined || rootFs === undefined ? {} : { rootfs: fileSystemOf({ ...fs, ...rootFs }) }),
-    ...(fs === undefined || logs === undefined ? {} : { logs: fileSystemOf({ ...fs, ...logs }) }),
+    ...defined({
+      rootfs: fs === undefined || rootFs === undefined ? undefined : fileSystemOf({ ...fs, ...rootFs }),
+      logs: fs === undefined || logs === undefined ? undefined : fileSystemOf({ ...fs, ...logs }),
+    }),
   }
 }
 
@@ -89,7 +91,7 @@ function groupOf({ timeMs, cpu, memory }: GroupUsage, usageNanoCores: number | u
     cpu: { time, ...defined({ usageNanoCores }), usageCoreNanoSeconds: cpu.usageNanos },
     memory: {
       time,
-      ...(limitBytes === undefined ? {} : { availableBytes: Math.max(0, limitBytes - workingSetBytes) }),
+      ...defined({ availableBytes: limitBytes === undefined ? undefined : Math.max(0, limitBytes - workingSetBytes) }),
       ...{ usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults },
     },
     swap: { time, swapUsageBytes: swapBytes },

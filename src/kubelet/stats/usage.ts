@@ -90,10 +90,13 @@ export type NodeUsage = {
   pods: PodUsage[]
 }
 
-export type CollectOptions = {
-  /** Disks, networks and volumes as well: that takes longer. */
-  everything: boolean
-}
+/**
+ * How much is asked for, each with what goes before: processor time, memory and processes; then disks, networks and volumes; then what
+ * only cAdvisor tells (time by user and system, throttling, the highest use of memory). More takes longer.
+ */
+export type Detail = 'amounts' | 'summary' | 'all'
+
+export type CollectOptions = { detail: Detail }
 
 /** Who measures: the machine's kernel, or a simulation. */
 export type UsageSource = { collect(options: CollectOptions): Promise<NodeUsage> }

@@ -13,6 +13,7 @@ import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
 import { type CsiVolumeOptions, csiVolume } from '#kubelet/csi/csi-volume.ts'
+import { podText } from '#kubelet/pod-worker/next-steps.ts'
 import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import { VolumeNotReady } from '#kubelet/volumes/mountable/claimed-volume.ts'
@@ -62,6 +63,8 @@ type PodEntry = {
   /** Ends when all that was begun for the pod's volumes has ended: one thing at a time. */
   last: Promise<unknown>
   isRefreshDue: boolean
+  /** Objects have been read that volumes are being made of. */
+  isSettingUp: boolean
   /** For tokens that end, and for what could not be brought up to date. */
   nextRefresh?: Timer
   /** Called when an object the pod uses has changed. */
@@ -90,7 +93,7 @@ export class PodVolumes {
   constructor(options: PodVolumesOptions) {
     this.#options = options
     const { client, clock, random, logger, files, mounts, directories, allocatable } = options
-    const watching = { client, clock, random, logger, onChange: (uid: string) => this.#objectChanged(uid) }
+    const watching = { client, clock, random, logger, onChange: (uid: string, isFirst: boolean) => this.#objectChanged(uid, isFirst) }
     this.#tools = {
       ...{ files, mounts, processes: options.processes, clock, random, directories, allocatable },
       configMaps: new WatchedObjects({ ...watching, kind: ConfigMap }),
@@ -118,19 +121,24 @@ export class PodVolumes {
    */
   async setUp(pod: V1Pod, signal: AbortSignal): Promise<void> {
     const entry = this.#entryOf(pod)
-    let untoldSinceMs = this.#options.clock.now()
+    let unwarnedSinceMs = this.#options.clock.now()
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
       const changed = new Promise<void>((resolve) => {
         entry.wake = resolve
       })
-      const problems = await this.#inTurn(entry, () => this.#setUpMissing(entry))
+      const problems = await this.#inTurn(entry, async () => {
+        entry.isSettingUp = true
+        return this.#setUpMissing(entry).finally(() => {
+          entry.isSettingUp = false
+        })
+      })
       if (problems.length === 0) return
       signal.throwIfAborted()
       const isEarly = tries < patience.tries && problems.every(({ error }) => isRefusal(error))
       if (!isEarly) this.#tellOf(problems, entry.pod)
-      if (this.#options.clock.now() - untoldSinceMs >= longWaitMs) {
-        untoldSinceMs = this.#options.clock.now()
+      if (this.#options.clock.now() - unwarnedSinceMs >= longWaitMs) {
+        unwarnedSinceMs = this.#options.clock.now()
         const which = `unmounted volumes=[${problems.map(({ volume }) => volume).join(' ')}], unattached volumes=[], failed to process volumes=[]`
         this.#warn(entry.pod, `Unable to attach or mount volumes: ${which}: context deadline exceeded`)
       }
@@ -189,7 +197,7 @@ export class PodVolumes {
 
   #entryOf(pod: V1Pod): PodEntry {
     const uid = podUid(pod)
-    const entry = this.#pods.get(uid) ?? { pod, ready: new Map(), last: Promise.resolve(), isRefreshDue: false }
+    const entry = this.#pods.get(uid) ?? { pod, ready: new Map(), last: Promise.resolve(), isRefreshDue: false, isSettingUp: false }
     entry.pod = pod
     this.#pods.set(uid, entry)
     const { namespace = '' } = pod.metadata
@@ -199,13 +207,20 @@ export class PodVolumes {
     return entry
   }
 
+  /** Nobody waits for it: a disk that cannot be read now is tried again with the next sync. */
   async #refresh(entry: PodEntry): Promise<void> {
-    const problems = await this.#inTurn(entry, async () => {
-      entry.isRefreshDue = false
-      return this.#setUpEach(entry, await this.#mirrorsThere(entry))
-    })
-    this.#tellOf(problems, entry.pod)
-    if (problems.length > 0) this.#planRefresh(entry, this.#options.clock.now() + syncPeriodMs)
+    const { clock, logger } = this.#options
+    try {
+      const problems = await this.#inTurn(entry, async () => {
+        entry.isRefreshDue = false
+        return this.#setUpEach(entry, await this.#mirrorsThere(entry))
+      })
+      this.#tellOf(problems, entry.pod)
+      if (problems.length === 0) return
+    } catch (error) {
+      logger.warn('failed to update the volumes of a pod', { pod: podText(entry.pod.metadata), error: errorMessage(error) })
+    }
+    this.#planRefresh(entry, clock.now() + syncPeriodMs)
   }
 
   #setUpMissing(entry: PodEntry): Promise<Problem[]> {
@@ -260,16 +275,17 @@ export class PodVolumes {
 
   #inTurn<T>(entry: PodEntry, work: () => Promise<T>): Promise<T> {
     const done = entry.last.then(work, work)
+    // Whoever asked gets the failure; the next one only waits for its end.
     entry.last = done.catch(() => undefined)
     return done
   }
 
-  #objectChanged(uid: string): void {
+  #objectChanged(uid: string, isFirst: boolean): void {
     const entry = this.#pods.get(uid)
     if (entry === undefined) return
     entry.wake?.()
-    // Before its volumes are there, whoever sets them up sees the change.
-    if (entry.isRefreshDue || entry.ready.size === 0) return
+    // Before its volumes are there, whoever sets them up sees the change, unless that goes on already.
+    if (entry.isRefreshDue || (entry.ready.size === 0 && (isFirst || !entry.isSettingUp))) return
     entry.isRefreshDue = true
     this.#options.clock.soon(() => {
       if (!this.#isGone(entry)) void this.#refresh(entry)
@@ -277,7 +293,7 @@ export class PodVolumes {
   }
 
   #trustBundlesChanged(): void {
-    for (const [uid, { pod }] of this.#pods) if (showsTrustBundles(usedVolumes(pod))) this.#objectChanged(uid)
+    for (const [uid, { pod }] of this.#pods) if (showsTrustBundles(usedVolumes(pod))) this.#objectChanged(uid, false)
   }
 
   #planRefresh(entry: PodEntry, atMs: number | undefined): void {
@@ -298,6 +314,7 @@ export class PodVolumes {
       await Promise.race([changed, sleep])
     } finally {
       over.abort()
+      // It was aborted by the line above.
       sleep.catch(() => undefined)
     }
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConfigMap, Secret } from '#api/core/v1/kinds.gen.ts'
 import type { V1Pod, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
+import { nodeFiles } from '#base/files.ts'
 import { cannotMount, TestNode } from '#testing/test-node.ts'
 
 const skip = cannotMount
@@ -143,6 +144,30 @@ test('an object that is optional and comes later is shown then, and one that goe
     [],
   )
   assert.deepEqual(node.events, ['FailedMount: MountVolume.SetUp failed for volume "v" : configmap "c" not found'])
+})
+
+test('what changes while its volume is being made is shown afterwards', { skip }, async () => {
+  let onWrite = async () => {}
+  const files = {
+    ...nodeFiles,
+    async createExclusive(...args: Parameters<typeof nodeFiles.createExclusive>) {
+      if (args[0].endsWith('/a')) await onWrite()
+      return nodeFiles.createExclusive(...args)
+    },
+  }
+  await using node = await TestNode.start({ files })
+  await node.cluster.create(ConfigMap, { metadata: { name: 'c', namespace: 'default' }, data: { a: '1' } })
+  const pod = await node.create(withVolume({ configMap: { name: 'c' } }))
+  onWrite = async () => {
+    onWrite = async () => {}
+    await node.cluster.change(ConfigMap, 'default', 'c', (object) => {
+      object.data = { a: '2' }
+    })
+    await node.cluster.clock.settle()
+  }
+  const path = await seen(node, pod)
+  await node.settle()
+  assert.equal(await fs.readFile(join(path, 'a'), 'utf8'), '2')
 })
 
 test('the downward API shows labels as they change', { skip }, async () => {

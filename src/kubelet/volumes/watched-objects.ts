@@ -14,11 +14,11 @@ export type WatchedObjectsOptions<T extends KubernetesObject> = {
   clock: Clock
   random: Random
   logger: Logger
-  /** Called after an object has changed, once for each of its users. */
-  onChange(user: string): void
+  /** Called after an object has changed, once for each of its users. `isFirst`: it has just become known, as it was when it was asked for. */
+  onChange(user: string, isFirst: boolean): void
 }
 
-type Watched<T extends KubernetesObject> = { informer: Informer<T>; users: Set<string> }
+type Watched<T extends KubernetesObject> = { informer: Informer<T>; users: Set<string>; tell(isFirst: boolean): void }
 
 /**
  * The objects of one kind that pods of this node use, watched one by one: a node may see what its pods refer to by name,
@@ -46,12 +46,19 @@ export class WatchedObjects<T extends KubernetesObject & { immutable?: boolean }
   /** The object as it is known here, or asked for when it is not watched (yet). Rejects with upstream's words when there is none. */
   async get(namespace: string, name: string): Promise<T> {
     const { client, kind } = this.#options
-    const informer = this.#watched.get(`${namespace}/${name}`)?.informer
+    const watched = this.#watched.get(`${namespace}/${name}`)
+    const informer = watched?.informer
     const asked = informer?.hasSynced ? undefined : client.get(kind, namespace, name)
     const known = informer?.synced.then(() => informer.get(namespace, name))
     try {
       const object = await (known === undefined ? asked : asked === undefined ? known : Promise.race([asked, known]))
       if (object === undefined) throw this.#missing(name)
+      // It may have changed between the two answers.
+      if (asked !== undefined) {
+        void known?.then((newest) => {
+          if (newest?.metadata?.resourceVersion !== object.metadata?.resourceVersion) watched?.tell(false)
+        })
+      }
       // It can only be deleted any more, which the pod need not know.
       if (object.immutable && informer?.hasSynced) informer.stop()
       return object
@@ -71,11 +78,12 @@ export class WatchedObjects<T extends KubernetesObject & { immutable?: boolean }
     if (present !== undefined) return present
     const { client, kind, clock, random, logger, onChange } = this.#options
     const informer = new Informer<T>({ client, kind, clock, random, logger, namespace, fieldSelector: `metadata.name=${name}` })
-    const watched: Watched<T> = { informer, users: new Set() }
-    const tell = () => {
-      for (const user of watched.users) onChange(user)
+    const users = new Set<string>()
+    const tell = (isFirst: boolean) => {
+      for (const user of users) onChange(user, isFirst)
     }
-    informer.addHandler({ onAdd: tell, onUpdate: tell, onDelete: tell })
+    const watched: Watched<T> = { informer, users, tell }
+    informer.addHandler({ onAdd: () => tell(!informer.hasSynced), onUpdate: () => tell(false), onDelete: () => tell(false) })
     this.#watched.set(key, watched)
     informer.start()
     return watched

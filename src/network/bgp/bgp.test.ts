@@ -27,7 +27,8 @@ test('BIRD is told of the own blocks and of each peer, in the families that the 
   const text = birdConfig({
     asNumber: 64512,
     uplink,
-    podCidrs: ['192.168.1.0/26'],
+    families: ['IPv4'],
+    blocks: ['192.168.1.0/26'],
     peers,
     reflectorClusterId: undefined,
     tunnelled: [],
@@ -40,7 +41,14 @@ test('BIRD is told of the own blocks and of each peer, in the families that the 
 
 test('routes to other nodes lead into the tunnel: all of them, or those of nodes that are no neighbours', () => {
   const uplink = { interface: 'eth0', mtu: 1500, address: '192.0.2.1', range: '192.0.2.0/24' }
-  const settings = { asNumber: 64512, uplink, podCidrs: ['192.168.1.0/26'], peers: [], reflectorClusterId: undefined }
+  const settings = {
+    asNumber: 64512,
+    uplink,
+    families: ['IPv4'] as const,
+    blocks: ['192.168.1.0/26'],
+    peers: [],
+    reflectorClusterId: undefined,
+  }
   const text = (mode: 'Always' | 'CrossSubnet') => birdConfig({ ...settings, tunnelled: [{ cidr: '192.168.0.0/16', mode }] })
   assert.match(
     text('Always'),

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { type PidFile, runningPid, stopByPidFile } from '#base/pid-file.ts'
 import type { Processes } from '#base/processes.ts'
 
 export type BirdOptions = {
@@ -19,47 +20,44 @@ const stopTimeoutMs = 5000
 export class Bird {
   readonly #options: BirdOptions
   readonly #configuration: string
+  /** What it has taken up: where telling it failed, or we ended before, the configuration is newer. */
+  readonly #inForce: string
   readonly #socket: string
-  readonly #pidFile: string
+  readonly #pidFile: PidFile
 
   constructor(options: BirdOptions) {
     this.#options = options
     this.#configuration = join(options.directory, 'bird.conf')
+    this.#inForce = join(options.directory, 'bird.in-force.conf')
     this.#socket = join(options.directory, 'bird.ctl')
-    this.#pidFile = join(options.directory, 'bird.pid')
+    this.#pidFile = { path: join(options.directory, 'bird.pid'), commandWords: [this.#configuration] }
   }
 
   /** Does nothing where it runs and was told the same before. */
   async tell(configuration: string): Promise<void> {
     const { files, directory } = this.#options
-    const isSame = (await files.readTextIfPresent(this.#configuration)) === configuration
-    const pid = await this.#runningPid()
-    if (isSame && pid !== undefined) return
+    const isSame = (await files.readTextIfPresent(this.#inForce)) === configuration
+    const isRunning = await this.isRunning()
+    if (isSame && isRunning) return
     await files.makeDirectory(directory)
     await files.write(this.#configuration, configuration)
-    if (pid === undefined) await this.#start()
-    else await this.#run('birdc', ['-s', this.#socket, 'configure'])
+    if (isRunning) await this.#run('birdc', ['-s', this.#socket, 'configure'])
+    else await this.#start()
+    await files.write(this.#inForce, configuration)
   }
 
   async isRunning(): Promise<boolean> {
-    return (await this.#runningPid()) !== undefined
+    return (await runningPid(this.#pidFile, this.#options)) !== undefined
   }
 
   /** Takes its routes away too. */
   async stop(): Promise<void> {
-    const { processes, clock, files } = this.#options
-    const pid = await this.#runningPid()
-    if (pid !== undefined) {
-      processes.kill(pid, 'SIGTERM')
-      const untilMs = clock.monotonic() + stopTimeoutMs
-      while (processes.isAlive(pid)) {
-        if (clock.monotonic() > untilMs) processes.kill(pid, 'SIGKILL')
-        await clock.sleep(20)
-      }
-    }
+    const { files } = this.#options
+    await stopByPidFile(this.#pidFile, { ...this.#options, timeoutMs: stopTimeoutMs })
     if ((await files.stat(this.#configuration)) === undefined) return
+    // Where the kernel has no such family there are no routes of it.
     for (const family of ['-4', '-6']) await this.#run('ip', [family, 'route', 'flush', 'proto', 'bird']).catch(() => {})
-    for (const path of [this.#configuration, this.#socket, this.#pidFile]) await files.remove(path)
+    for (const path of [this.#configuration, this.#inForce, this.#socket]) await files.remove(path)
   }
 
   async #start(): Promise<void> {
@@ -70,19 +68,10 @@ export class Bird {
       const child = await processes.start(program, args, { detached: true, output: output.descriptor }).catch((error: unknown) => {
         throw new Error('--pod-network bgp needs the program bird (Debian: apt install bird2)', { cause: error })
       })
-      await files.write(this.#pidFile, `${child.pid}\n`)
+      await files.write(this.#pidFile.path, `${child.pid}\n`)
     } finally {
       await output.close()
     }
-  }
-
-  async #runningPid(): Promise<number | undefined> {
-    const { files, processes } = this.#options
-    const pid = Number(await files.readTextIfPresent(this.#pidFile))
-    if (!pid || !processes.isAlive(pid)) return undefined
-    // Numbers of processes are given again.
-    const words = ((await files.readTextIfPresent(`/proc/${pid}/cmdline`).catch(() => '')) ?? '').split('\0')
-    return words.includes(this.#configuration) ? pid : undefined
   }
 
   async #run(program: string, args: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Node } from '#api/core/v1/types.gen.ts'
-import { calicoBgp, natRanges } from '#network/calico/bgp-settings.ts'
+import { calicoBgp, natRanges, noCalicoObjects } from '#network/calico/bgp-settings.ts'
 import type { BGPPeer, IPPool } from '#network/calico/definitions.ts'
 import { parseCalicoSelector } from '#network/calico/selector.ts'
 
@@ -47,7 +47,7 @@ const pool = (spec: Partial<IPPool['spec']>): IPPool => ({
     ...{ disableBGPExport: false, nodeSelector: 'all()', ...spec },
   },
 })
-const nothing = { pools: [], peers: [], configurations: [] }
+const nothing = noCalicoObjects
 
 test('without objects all nodes speak to each other, with the usual number', () => {
   const bgp = calicoBgp(nothing, a, [a, b])
@@ -64,7 +64,7 @@ test('peers are for all nodes, for one, or for those with labels; by an address,
     peer('empty', { peerIP: '; import all', asNumber: 1 }),
   ]
   const configurations = [{ metadata: { name: 'default' }, spec: { nodeToNodeMeshEnabled: false, asNumber: 64_700 } }]
-  const bgp = calicoBgp({ pools: [], peers, configurations }, a, [a, b, rack])
+  const bgp = calicoBgp({ ...nothing, peers, configurations }, a, [a, b, rack])
   assert.equal(bgp.isMesh, false)
   assert.deepEqual(bgp.peers, [
     { name: 'everybody', address: '198.51.100.1', asNumber: 64_600, isReflectorClient: false },
@@ -82,7 +82,7 @@ test('pools say what is wrapped, what others are not told of, and whose pods hid
     pool({ cidr: '0.0.0.0/0 ] then reject', ipipMode: 'Always', natOutgoing: false }),
   ]
   const configurations = [{ metadata: { name: 'default' }, spec: { serviceClusterIPs: [{ cidr: '10.96.0.0/16' }] } }]
-  const bgp = calicoBgp({ pools, peers: [], configurations }, a, [a])
+  const bgp = calicoBgp({ ...nothing, pools, configurations }, a, [a])
   assert.deepEqual(bgp.tunnelled, [{ cidr: '192.168.0.0/16', mode: 'CrossSubnet' }])
   assert.deepEqual([bgp.withheld, bgp.advertised], [['10.9.0.0/16'], ['10.96.0.0/16']])
   assert.deepEqual(natRanges(pools), ['192.168.0.0/16'])

@@ -7,18 +7,23 @@ import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
 import { policyPodOf } from '#network/policy/policy-pod.ts'
 
 const aPod = (name: string, ip: string, namespace = 'default'): Party => {
-  const pod = policyPodOf({
-    metadata: { name, namespace, labels: { app: name } },
-    spec: { containers: [{ name: 'c', ports: [{ name: 'http', containerPort: 8080 }] }] },
-    status: { podIPs: [{ ip }] },
-  })
+  const pod = policyPodOf(
+    {
+      metadata: { name, namespace, labels: { app: name } },
+      spec: { serviceAccountName: `${name}-account`, containers: [{ name: 'c', ports: [{ name: 'http', containerPort: 8080 }] }] },
+      status: { podIPs: [{ ip }] },
+    },
+    { team: name === 'web' ? 'front' : 'back' },
+  )
   assert.ok(pod)
   return { ip, pod }
 }
 const [web, db, far] = [aPod('web', '10.1.0.1'), aPod('db', '10.1.0.2'), aPod('web', '10.1.0.3', 'shop')]
 const labelsOf = (name: string) => ({ 'kubernetes.io/metadata.name': name })
+const endpoints = [{ ip: '10.1.0.2', protocol: 'TCP', port: 8080 }]
+const endpointsOf = (service: string) => (service === 'default/db' ? endpoints : [])
 const ask = (policies: CompiledPolicy[], from: Party, to: Party, port = 8080, protocol = 'TCP') =>
-  evaluateConnection({ policies, labelsOf }, { from, to, protocol, port })
+  evaluateConnection({ policies, labelsOf, endpointsOf }, { from, to, protocol, port })
 const own = (spec: CalicoNetworkPolicy['spec'], name = 'p') => compileCalicoPolicy({ metadata: { namespace: 'default', name }, spec })
 const global = (spec: CalicoNetworkPolicy['spec'] & { namespaceSelector?: string }) =>
   compileGlobalPolicy({ metadata: { name: 'g' }, spec })
@@ -61,10 +66,49 @@ test('ports by number, range and name, networks and what is excepted', () => {
 })
 
 test('what is not understood makes a rule stricter: one that allows matches nothing, one that denies goes without', () => {
-  const odd = { serviceAccounts: { names: ['x'] } }
-  const allow = own({ selector: 'all()', ingress: [{ action: 'Allow', source: odd }] })
+  const odd = { http: { methods: ['GET'] } }
+  const allow = own({ selector: 'all()', ingress: [{ action: 'Allow', ...odd }] })
   assert.equal(ask([allow], web, db).isAllowed, false)
-  const deny = own({ selector: 'all()', ingress: [{ action: 'Deny', source: odd }, { action: 'Allow' }] })
+  const deny = own({ selector: 'all()', ingress: [{ action: 'Deny', ...odd }, { action: 'Allow' }] })
   assert.equal(ask([deny], web, db).isAllowed, false)
   assert.equal(ask([own({ selector: 'app ==', ingress: [] })], web, db).isAllowed, true, 'a selector that cannot be read selects nothing')
+})
+
+test('rules by service accounts, by their names and by their labels', () => {
+  const from = (serviceAccounts: object, more: object = {}) => [
+    own({ selector: "app == 'db'", ingress: [{ action: 'Allow', source: { serviceAccounts, ...more } }] }),
+  ]
+  assert.equal(ask(from({ names: ['web-account'] }), web, db).isAllowed, true)
+  assert.equal(ask(from({ names: ['web-account'] }), far, db).isAllowed, false, 'accounts of the own namespace are meant')
+  assert.equal(ask(from({ names: ['web-account'] }, { namespaceSelector: 'all()' }), far, db).isAllowed, true)
+  assert.equal(ask(from({ names: ['other'] }), web, db).isAllowed, false)
+  assert.equal(ask(from({ selector: "team == 'front'" }), web, db).isAllowed, true)
+  assert.equal(ask(from({ names: ['web-account'], selector: "team == 'back'" }), web, db).isAllowed, false)
+  const whole = global({ serviceAccountSelector: "team == 'back'", types: ['Ingress'], ingress: [] })
+  assert.equal(ask([whole], web, db).isAllowed, false)
+  assert.equal(ask([whole], db, web).isAllowed, true)
+})
+
+test('rules by services mean their endpoints, with their ports where a connection leads there', () => {
+  const to = (services: { name: string; namespace?: string }) => [
+    own({ selector: "app == 'web'", egress: [{ action: 'Allow', destination: { services } }] }),
+  ]
+  assert.equal(ask(to({ name: 'db' }), web, db).isAllowed, true)
+  assert.equal(ask(to({ name: 'db' }), web, db, 9090).isAllowed, false)
+  assert.equal(ask(to({ name: 'db', namespace: 'shop' }), web, db).isAllowed, false)
+  const source = own({ selector: "app == 'web'", ingress: [{ action: 'Allow', source: { services: { name: 'db' } } }] })
+  assert.equal(ask([source], db, web, 9090).isAllowed, true)
+  assert.equal(ask([source], far, web, 9090).isAllowed, false)
+  const nowhere = global({ selector: 'all()', ingress: [{ action: 'Allow', source: { services: { name: 'db' } } }] })
+  assert.equal(ask([nowhere], db, web).isAllowed, false, 'a policy of the whole cluster must say whose service it means')
+})
+
+test('policies for the links of hosts say nothing of pods, and rules of ICMP nothing of connections', () => {
+  assert.equal(
+    ask([compileGlobalPolicy({ metadata: { name: 'h' }, spec: { preDNAT: true, selector: 'all()', ingress: [] } })], web, db).isAllowed,
+    true,
+  )
+  const ping = own({ selector: 'all()', ingress: [{ action: 'Deny', protocol: 'ICMP', icmp: { type: 8 } }, { action: 'Allow' }] })
+  assert.equal(ask([ping], web, db).isAllowed, true)
+  assert.deepEqual(ping.ingress?.[0] && 'icmp' in ping.ingress[0] ? ping.ingress[0].icmp : undefined, { type: 8 })
 })

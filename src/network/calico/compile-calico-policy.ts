@@ -1,7 +1,10 @@
 /** Calico's policies in the shape that all policies have here. */
+
+import { defined } from '#base/defined.ts'
+import { accountLabel, accountLabelsIn } from '#network/calico/account-labels.ts'
 import type { CalicoNetworkPolicy, GlobalNetworkPolicy } from '#network/calico/definitions.ts'
 import { type CalicoSelector, parseCalicoSelector } from '#network/calico/selector.ts'
-import type { CompiledPolicy, OrderedRule, PodPeer, RulePort, RuleSide, Selects } from '#network/policy/compiled-policy.ts'
+import type { CompiledPolicy, IcmpMatch, OrderedRule, PodPeer, RulePort, RuleSide, Selects } from '#network/policy/compiled-policy.ts'
 
 type Rules = NonNullable<CalicoNetworkPolicy['spec']['ingress']>
 type Rule = Rules[number]
@@ -10,19 +13,26 @@ type Side = NonNullable<Rule['source']>
 /** Those without an order come after all others. */
 const last = Number.POSITIVE_INFINITY
 
-const calicoPolicyKey = ({ metadata }: CalicoNetworkPolicy): string =>
-  `NetworkPolicy.projectcalico.org/${metadata.namespace}/${metadata.name}`
-const globalPolicyKey = ({ metadata }: GlobalNetworkPolicy): string => `GlobalNetworkPolicy/${metadata.name}`
-
 export function compileCalicoPolicy(policy: CalicoNetworkPolicy): CompiledPolicy {
   const { metadata, spec } = policy
-  return { ...compiled(spec, metadata.namespace), key: calicoPolicyKey(policy), namespace: metadata.namespace ?? '' }
+  return {
+    ...compiled(spec, metadata.namespace),
+    key: `NetworkPolicy.projectcalico.org/${metadata.namespace}/${metadata.name}`,
+    namespace: metadata.namespace ?? '',
+  }
 }
 
 export function compileGlobalPolicy(policy: GlobalNetworkPolicy): CompiledPolicy {
   const { namespaceSelector } = policy.spec
   const namespaces = namespaceSelector ? { namespaces: ofNamespaces(selectorOr(namespaceSelector)) } : {}
-  return { ...compiled(policy.spec, undefined), key: globalPolicyKey(policy), namespace: undefined, ...namespaces }
+  const whole = {
+    ...compiled(policy.spec, undefined),
+    key: `GlobalNetworkPolicy/${policy.metadata.name}`,
+    namespace: undefined,
+    ...namespaces,
+  }
+  const isOfHosts = policy.spec.preDNAT || policy.spec.doNotTrack
+  return isOfHosts ? { ...whole, selects: nothing } : whole
 }
 
 function compiled(spec: CalicoNetworkPolicy['spec'], namespace: string | undefined): Omit<CompiledPolicy, 'key' | 'namespace'> {
@@ -35,9 +45,14 @@ function compiled(spec: CalicoNetworkPolicy['spec'], namespace: string | undefin
   const rulesOf = (rules: Rules | undefined) =>
     (rules ?? []).map((rule) => compileRule(rule, namespace)).filter((rule) => rule !== undefined)
   return {
-    ...{ order, selects: selectorOr(spec.selector) },
-    ...(types.includes('Ingress') ? { ingress: rulesOf(ingress) } : {}),
-    ...(types.includes('Egress') ? { egress: rulesOf(egress) } : {}),
+    ...{
+      order,
+      selects: runningAs(selectorOr(spec.selector), spec.serviceAccountSelector ? { selector: spec.serviceAccountSelector } : undefined),
+    },
+    ...defined({
+      ingress: types.includes('Ingress') ? rulesOf(ingress) : undefined,
+      egress: types.includes('Egress') ? rulesOf(egress) : undefined,
+    }),
   }
 }
 
@@ -52,27 +67,42 @@ function compileRule(rule: Rule, namespace: string | undefined): OrderedRule | u
   const destination = compileSide(rule.destination, namespace, 'destination')
   const hasPorts = [source, destination].some(({ side }) => side.ports !== undefined || side.notPorts.length > 0)
   const isPlain = protocol !== undefined && ['tcp', 'udp', 'sctp'].includes(String(protocol).toLowerCase())
+  const icmp = icmpOf(rule.icmp, protocol)
+  const notIcmp = icmpOf(rule.notICMP, protocol)
   const isUnderstood =
-    source.isUnderstood && destination.isUnderstood && (!hasPorts || isPlain) && !rule.icmp && !rule.notICMP && !rule.http
+    source.isUnderstood && destination.isUnderstood && (!hasPorts || isPlain) && icmp !== null && notIcmp !== null && !rule.http
   if (!isUnderstood && !isStrict) return undefined
   const withoutPorts = (side: RuleSide): RuleSide => ({ ...side, ports: undefined, notPorts: [] })
   const keepsPorts = !hasPorts || isPlain
   return {
     // There is one tier and after it nothing that denies: what is passed on is let through.
     action: action === 'Deny' ? 'deny' : action === 'Log' ? 'log' : 'allow',
-    ...(protocol === undefined ? {} : { protocol: String(protocol).toLowerCase() }),
-    ...(notProtocol === undefined ? {} : { notProtocol: String(notProtocol).toLowerCase() }),
-    ...(ipVersion === 4 || ipVersion === 6 ? { version: ipVersion } : {}),
+    ...defined({
+      protocol: protocol === undefined ? undefined : String(protocol).toLowerCase(),
+      notProtocol: notProtocol === undefined ? undefined : String(notProtocol).toLowerCase(),
+      icmp: icmp ?? undefined,
+      notIcmp: notIcmp ?? undefined,
+      version: ipVersion === 4 || ipVersion === 6 ? ipVersion : undefined,
+    }),
     source: keepsPorts ? source.side : withoutPorts(source.side),
     destination: keepsPorts ? destination.side : withoutPorts(destination.side),
   }
 }
 
+/** Null where it says something of another protocol; a code alone says nothing. */
+function icmpOf(match: Rule['icmp'], protocol: number | string | undefined): IcmpMatch | undefined | null {
+  if (match?.type === undefined) return match?.code === undefined ? undefined : null
+  if (!['icmp', 'icmpv6', '1', '58'].includes(String(protocol).toLowerCase())) return null
+  return { type: match.type, ...defined({ code: match.code }) }
+}
+
 function compileSide(side: Side | undefined, namespace: string | undefined, which: string): { side: RuleSide; isUnderstood: boolean } {
   const { nets, notNets, selector, notSelector, namespaceSelector, ports, notPorts, serviceAccounts, services } = side ?? {}
-  let isUnderstood = serviceAccounts === undefined && services === undefined
+  // Whose service it is, a policy of the whole cluster must say.
+  const service = services === undefined ? undefined : { service: `${services.namespace || namespace || ''}/${services.name}` }
+  let isUnderstood = service === undefined || !service.service.startsWith('/')
   const peer = (pods: string | undefined): PodPeer => {
-    const podSelector = selectorOr(pods)
+    const podSelector = runningAs(selectorOr(pods), serviceAccounts)
     const namespaces = ofNamespaces(selectorOr(namespaceSelector))
     const own = namespaceSelector ? undefined : namespace
     return {
@@ -100,8 +130,9 @@ function compileSide(side: Side | undefined, namespace: string | undefined, whic
     side: {
       nets: nets === undefined || nets.length === 0 ? undefined : nets.filter(isRange).map(asRange),
       notNets: (notNets ?? []).filter(isRange).map(asRange),
-      peers: selector || namespaceSelector ? [peer(selector)] : [],
+      peers: selector || namespaceSelector || serviceAccounts ? [peer(selector)] : [],
       notPeers: notSelector ? [peer(notSelector)] : [],
+      services: service === undefined ? [] : [service],
       ports: ports === undefined || ports.length === 0 ? undefined : wanted,
       notPorts: unwanted.filter(({ name }) => name === undefined),
     },
@@ -115,6 +146,20 @@ function portOf(port: number | string): RulePort | undefined {
   const [, from, to] = /^(\d{1,5})(?::(\d{1,5}))?$/.exec(String(port)) ?? []
   if (from !== undefined) return { from: Number(from), to: Number(to ?? from) }
   return /^[a-z0-9-]{1,63}$/i.test(String(port)) ? { name: String(port) } : undefined
+}
+
+/** Pods whose service account has one of the names, and labels that the selector chooses. */
+function runningAs(pods: Selects, accounts: { names?: readonly string[]; selector?: string } | undefined): Selects {
+  if (accounts === undefined) return pods
+  const names = new Set(accounts.names ?? [])
+  const ofAccount = selectorOr(accounts.selector)
+  return {
+    matches: (labels) =>
+      pods.matches(labels) &&
+      (names.size === 0 || names.has(labels?.[accountLabel] ?? '')) &&
+      (!accounts.selector || ofAccount.matches(accountLabelsIn(labels))),
+    toString: () => `${pods} as ${[...names].sort().join()} ${accounts.selector ? ofAccount : ''}`,
+  }
 }
 
 const nothing: CalicoSelector = { matches: () => false, toString: () => 'calico nothing' }

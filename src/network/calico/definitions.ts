@@ -1,12 +1,31 @@
-/** Calico's objects that are acted on: pools of addresses, whom nodes speak BGP to, and policies (projectcalico.org/v3). */
-import { type CustomObjectOf, defineCustomResource } from '#api/declaration/define-custom-resource.ts'
+/**
+ * Calico's objects that are acted on: pools of addresses, whom nodes speak BGP to, and policies. Each is served as projectcalico.org/v3,
+ * and as crd.projectcalico.org/v1, which is what those apply who have no calicoctl: both are kept the same, and the first is acted on.
+ */
+import { type CustomObjectOf, type CustomResourceDeclaration, defineCustomResource } from '#api/declaration/define-custom-resource.ts'
+import type { Schema } from '#api/declaration/schema.ts'
 import { anyObject, boolean, choice, integer, intOrString, list, number, object, optional, string } from '#api/declaration/schema.ts'
 
-const shared = { group: 'projectcalico.org', version: 'v3' }
+// biome-ignore lint/suspicious/noExplicitAny: whatever its type
+type Declared<Spec extends Schema<any, any>> = Omit<
+  CustomResourceDeclaration<Spec, Schema<Record<string, never>>, Record<never, never>>,
+  'group' | 'version'
+>
+
+/** The kind in both groups: as people write it, and as Calico keeps it. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever its type
+function inBothGroups<Spec extends Schema<any, any>>(declared: Declared<Spec>) {
+  const { shortNames: _, ...kept } = declared
+  return [
+    defineCustomResource({ ...declared, group: 'projectcalico.org', version: 'v3' }),
+    defineCustomResource({ ...kept, group: 'crd.projectcalico.org', version: 'v1' }),
+  ] as const
+}
+
 const age = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
 
-export const IPPool = defineCustomResource({
-  ...{ ...shared, kind: 'IPPool', plural: 'ippools', scope: 'Cluster' as const },
+export const [IPPool, StoredIPPool] = inBothGroups({
+  ...{ kind: 'IPPool', plural: 'ippools', scope: 'Cluster' as const },
   spec: object({
     cidr: string({ minLength: 1 }),
     blockSize: optional(integer({ minimum: 20, maximum: 128 })),
@@ -27,8 +46,8 @@ export const IPPool = defineCustomResource({
 })
 export type IPPool = CustomObjectOf<typeof IPPool>
 
-export const BGPPeer = defineCustomResource({
-  ...{ ...shared, kind: 'BGPPeer', plural: 'bgppeers', scope: 'Cluster' as const },
+export const [BGPPeer, StoredBGPPeer] = inBothGroups({
+  ...{ kind: 'BGPPeer', plural: 'bgppeers', scope: 'Cluster' as const },
   spec: object({
     node: optional(string()),
     nodeSelector: optional(string()),
@@ -36,6 +55,11 @@ export const BGPPeer = defineCustomResource({
     asNumber: optional(intOrString()),
     peerSelector: optional(string()),
     keepOriginalNextHop: boolean({ default: false }),
+    password: optional(object({ secretKeyRef: object({ name: string(), key: string() }) })),
+    sourceAddress: optional(choice(['UseNodeIP', 'None'])),
+    maxRestartTime: optional(string()),
+    numAllowedLocalASNumbers: optional(integer({ minimum: 0 })),
+    ttlSecurity: optional(integer({ minimum: 1, maximum: 255 })),
   }),
   columns: [
     { name: 'PeerIP', type: 'string', jsonPath: '.spec.peerIP' },
@@ -48,8 +72,8 @@ export type BGPPeer = CustomObjectOf<typeof BGPPeer>
 
 const cidrs = () => optional(list(object({ cidr: string() })))
 
-export const BGPConfiguration = defineCustomResource({
-  ...{ ...shared, kind: 'BGPConfiguration', plural: 'bgpconfigurations', scope: 'Cluster' as const },
+export const [BGPConfiguration, StoredBGPConfiguration] = inBothGroups({
+  ...{ kind: 'BGPConfiguration', plural: 'bgpconfigurations', scope: 'Cluster' as const },
   spec: object({
     nodeToNodeMeshEnabled: optional(boolean()),
     asNumber: optional(intOrString()),
@@ -76,11 +100,12 @@ const side = () =>
       namespaceSelector: optional(string()),
       ports: optional(list(intOrString())),
       notPorts: optional(list(intOrString())),
-      // Not acted on: a rule with one of these lets nothing through.
-      serviceAccounts: optional(anyObject()),
-      services: optional(anyObject()),
+      serviceAccounts: optional(object({ names: optional(list(string())), selector: optional(string()) })),
+      services: optional(object({ name: string(), namespace: optional(string()) })),
     }),
   )
+const icmp = () =>
+  optional(object({ type: optional(integer({ minimum: 0, maximum: 254 })), code: optional(integer({ minimum: 0, maximum: 255 })) }))
 const rules = () =>
   optional(
     list(
@@ -89,8 +114,9 @@ const rules = () =>
         protocol: optional(intOrString()),
         notProtocol: optional(intOrString()),
         ipVersion: optional(integer()),
-        icmp: optional(anyObject()),
-        notICMP: optional(anyObject()),
+        icmp: icmp(),
+        notICMP: icmp(),
+        // Not acted on: a rule with it lets nothing through.
         http: optional(anyObject()),
         source: side(),
         destination: side(),
@@ -100,6 +126,7 @@ const rules = () =>
 const policy = {
   order: optional(number()),
   selector: optional(string()),
+  serviceAccountSelector: optional(string()),
   types: optional(list(choice(['Ingress', 'Egress']))),
   ingress: rules(),
   egress: rules(),
@@ -107,18 +134,49 @@ const policy = {
 const order = { name: 'Order', type: 'number', jsonPath: '.spec.order' }
 const selects = { name: 'Selector', type: 'string', jsonPath: '.spec.selector' }
 
-export const CalicoNetworkPolicy = defineCustomResource({
-  ...{ ...shared, kind: 'NetworkPolicy', plural: 'networkpolicies', shortNames: ['caliconetworkpolicy', 'cnp'] },
+export const [CalicoNetworkPolicy, StoredNetworkPolicy] = inBothGroups({
+  ...{ kind: 'NetworkPolicy', plural: 'networkpolicies', shortNames: ['caliconetworkpolicy', 'cnp'] },
   spec: object(policy),
   columns: [order, selects, age],
 })
 export type CalicoNetworkPolicy = CustomObjectOf<typeof CalicoNetworkPolicy>
 
-export const GlobalNetworkPolicy = defineCustomResource({
-  ...{ ...shared, kind: 'GlobalNetworkPolicy', plural: 'globalnetworkpolicies', shortNames: ['gnp'], scope: 'Cluster' as const },
-  spec: object({ ...policy, namespaceSelector: optional(string()) }),
+export const [GlobalNetworkPolicy, StoredGlobalNetworkPolicy] = inBothGroups({
+  ...{ kind: 'GlobalNetworkPolicy', plural: 'globalnetworkpolicies', shortNames: ['gnp'], scope: 'Cluster' as const },
+  // Those before addresses are translated, and those without tracking, are for the links of hosts: they say nothing of pods.
+  spec: object({
+    ...policy,
+    ...{ namespaceSelector: optional(string()), applyOnForward: optional(boolean()) },
+    ...{ preDNAT: optional(boolean()), doNotTrack: optional(boolean()) },
+  }),
   columns: [order, selects, age],
 })
 export type GlobalNetworkPolicy = CustomObjectOf<typeof GlobalNetworkPolicy>
 
-export const calicoResources = [IPPool, BGPPeer, BGPConfiguration, CalicoNetworkPolicy, GlobalNetworkPolicy] as const
+/** Addresses of a pool that a node gives to its pods. Its name stands for its range: that it can be made once is what makes it a node's own. */
+export const IPAMBlock = defineCustomResource({
+  ...{ group: 'crd.projectcalico.org', version: 'v1', kind: 'IPAMBlock', plural: 'ipamblocks', scope: 'Cluster' },
+  spec: object({
+    cidr: string({ minLength: 1 }),
+    /** `host:NODE`. */
+    affinity: optional(string()),
+    strictAffinity: boolean({ default: true }),
+    deleted: boolean({ default: false }),
+  }),
+  columns: [
+    { name: 'CIDR', type: 'string', jsonPath: '.spec.cidr' },
+    { name: 'Affinity', type: 'string', jsonPath: '.spec.affinity' },
+    age,
+  ],
+})
+export type IPAMBlock = CustomObjectOf<typeof IPAMBlock>
+
+export const mirroredKinds = [
+  { written: IPPool, kept: StoredIPPool },
+  { written: BGPPeer, kept: StoredBGPPeer },
+  { written: BGPConfiguration, kept: StoredBGPConfiguration },
+  { written: CalicoNetworkPolicy, kept: StoredNetworkPolicy },
+  { written: GlobalNetworkPolicy, kept: StoredGlobalNetworkPolicy },
+]
+
+export const calicoResources = [...mirroredKinds.flatMap(({ written, kept }) => [written, kept]), IPAMBlock]

@@ -1,5 +1,6 @@
 /** A bridge on the node, and every container on it. */
 
+import { errorMessage } from '#base/error-message.ts'
 import { addressAt, parseRange, prefixLength } from '#base/ip-range.ts'
 import { CniError, type CniIp, type CniPlugin, type CniRequest, type CniResult, type CniRoute } from '#network/cni/contract.ts'
 import { linkPlugin } from '#network/cni/link-plugin.ts'
@@ -44,14 +45,20 @@ async function attach(request: CniRequest, conf: BridgeConf, { ips: allocated, r
     throw new CniError(100, `${conf.bridge} already exists but is not a bridge`)
   // Two containers may be the first at the same time.
   const size = conf.mtu === undefined ? '' : ` mtu ${conf.mtu}`
-  await host.try([...(link === undefined ? [`link add ${conf.bridge}${size} type bridge`] : []), `link delete ${pair.host}`])
-  await host.change([
+  if (link === undefined) await host.try([`link add ${conf.bridge}${size} type bridge`])
+  const changes = [
     ...bridgeCommands(conf, link, ips),
     ...pairCommands(request, pair, conf.mtu),
     `link set ${pair.host} master ${conf.bridge}`,
     ...(conf.hairpinMode ? [`link set ${pair.host} type bridge_slave hairpin on`] : []),
     `link set ${pair.host} up`,
-  ])
+  ]
+  await host.change(changes).catch(async (error: unknown) => {
+    if (!/File exists/.test(errorMessage(error))) throw error
+    // A call that failed half-way has left it.
+    await host.try([`link delete ${pair.host}`])
+    await host.change(changes)
+  })
   if (ips.some(({ address }) => address.includes(':'))) await allowIpv6(request)
   const ways: CniRoute[] = conf.isDefaultGateway
     ? [...routes, ...ips.map(({ address, gateway }) => ({ dst: address.includes(':') ? '::/0' : '0.0.0.0/0', gw: gateway }))]

@@ -5,6 +5,7 @@
 import { defined } from '#base/defined.ts'
 import { bandwidth } from '#network/cni/bandwidth.ts'
 import { bridge } from '#network/cni/bridge.ts'
+import { calicoIpam } from '#network/cni/calico-ipam.ts'
 import { CniError, type CniPlugin, type CniRequest, emptyResult, type PluginConf } from '#network/cni/contract.ts'
 import { flannel } from '#network/cni/flannel.ts'
 import { hostLocal } from '#network/cni/host-local.ts'
@@ -23,6 +24,7 @@ export const plugins: Readonly<Record<string, CniPlugin>> = {
   flannel,
   routed,
   'host-local': hostLocal,
+  'calico-ipam': calicoIpam,
 }
 
 export const chain: CniPlugin = {

@@ -92,7 +92,7 @@ export function writeResult({ interfaces, ips, routes, dns }: CniResult, cniVers
   const hasMtu = cniVersion === newestVersion
   return {
     cniVersion,
-    ...(interfaces.length > 0 ? { interfaces: interfaces.map(({ mtu, ...rest }) => (hasMtu && mtu ? { ...rest, mtu } : rest)) } : {}),
+    ...omitEmpty({ interfaces: interfaces.map(({ mtu, ...rest }) => (hasMtu && mtu ? { ...rest, mtu } : rest)) }),
     ips: ips.map((ip) => (isOld ? { version: ip.address.includes(':') ? '6' : '4', ...ip } : ip)),
     ...omitEmpty({ routes }),
     dns,

@@ -1,7 +1,9 @@
 /** Calls of other plugins: ours in this process, others as programs. */
 import { join } from 'node:path'
+import { calicoIpam } from '#network/cni/calico-ipam.ts'
 import {
   CniError,
+  type CniPlugin,
   type CniRequest,
   type CniResult,
   type ErrorCode,
@@ -11,11 +13,15 @@ import {
 } from '#network/cni/contract.ts'
 import { hostLocal } from '#network/cni/host-local.ts'
 
+/** Managers of addresses that run in this process. */
+const ownManagers: Readonly<Record<string, CniPlugin>> = { 'host-local': hostLocal, 'calico-ipam': calicoIpam }
+
 /** Addresses for a container; none where the configuration asks for none. */
 export async function addAddresses(request: CniRequest): Promise<CniResult> {
   const type = request.conf.ipam?.type ?? ''
   if (type === '') return emptyResult
-  if (type === 'host-local') return hostLocal.add(request)
+  const own = ownManagers[type]
+  if (own !== undefined) return own.add(request)
   return readResult(await execute(type, request, request.conf))
 }
 
@@ -23,14 +29,15 @@ export async function addAddresses(request: CniRequest): Promise<CniResult> {
 export async function delegateAddresses(request: CniRequest): Promise<void> {
   const type = request.conf.ipam?.type ?? ''
   if (type === '') return
-  if (type !== 'host-local') {
+  const own = ownManagers[type]
+  if (own === undefined) {
     await execute(type, request, request.conf)
     return
   }
-  if (request.command === 'DEL') await hostLocal.remove(request)
-  if (request.command === 'CHECK') await hostLocal.check?.(request)
-  if (request.command === 'STATUS') await hostLocal.status?.(request)
-  if (request.command === 'GC') await hostLocal.collect?.(request, request.conf['cni.dev/valid-attachments'] ?? [])
+  if (request.command === 'DEL') await own.remove(request)
+  if (request.command === 'CHECK') await own.check?.(request)
+  if (request.command === 'STATUS') await own.status?.(request)
+  if (request.command === 'GC') await own.collect?.(request, request.conf['cni.dev/valid-attachments'] ?? [])
 }
 
 export async function execute(type: string, { path, environment, seams }: CniRequest, conf: PluginConf): Promise<unknown> {

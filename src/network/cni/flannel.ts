@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { defined } from '#base/defined.ts'
 import { addressAt, parseRange } from '#base/ip-range.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { bridge } from '#network/cni/bridge.ts'
 import { CniError, type CniPlugin, type CniRequest, type CniResult, type PluginConf, readResult } from '#network/cni/contract.ts'
 import { execute } from '#network/cni/delegate.ts'
@@ -46,7 +47,7 @@ export function delegateConf(conf: PluginConf, env: SubnetEnv): PluginConf {
   const subnets = env.subnets.map((subnet) => `${addressAt(parseRange(subnet), 0)}/${subnet.split('/')[1]}`)
   const routes = env.networks.map((dst) => ({ dst }))
   return {
-    ...{ ipMasq: !env.masquerades, mtu: env.mtu, ...(type === 'bridge' ? { isGateway: true } : {}) },
+    ...{ ipMasq: !env.masquerades, mtu: env.mtu, ...omitEmpty({ isGateway: type === 'bridge' }) },
     ...delegate,
     ...{ type, name: conf.name, cniVersion: conf.cniVersion },
     ...defined({ runtimeConfig: conf.runtimeConfig }),

@@ -32,7 +32,7 @@ export async function servePlugins(token: string, sockets: Sockets, seams: CniSe
   const listener: SocketListener = await sockets.listenTcp({ host: '127.0.0.1', port: 0 }, (connection) => {
     void answerCall(connection, token, seams).catch((error: unknown) => {
       connection.destroy()
-      logger.debug('a call of a network plugin was cut off', { error: String(error) })
+      logger.debug('failed to answer a CNI plugin call', { error: String(error) })
     })
   })
   return { port: listener.port, token, close: () => listener.close() }

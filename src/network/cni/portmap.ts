@@ -138,6 +138,7 @@ type NftObject = { map?: { name: string; elem?: [NftElement, unknown][] }; set?:
 async function allElements({ seams }: CniRequest): Promise<PresentElement[]> {
   const { exitCode, stdout } = await seams.processes
     .run('nft', ['-j', 'list', 'table', ...table.split(' ')])
+    // Without the program there can be no rules.
     .catch(() => ({ exitCode: 1, stdout: '' }))
   if (exitCode !== 0) return []
   const { nftables } = JSON.parse(stdout) as { nftables: NftObject[] }

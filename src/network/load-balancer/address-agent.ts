@@ -1,6 +1,14 @@
+import { Lease } from '#api/coordination/v1/kinds.gen.ts'
 import { Service } from '#api/core/v1/kinds.gen.ts'
+import {
+  loadBalancerBeatMs,
+  loadBalancerLeaseName,
+  loadBalancerLeaseNamespace,
+  loadBalancerLifeSeconds,
+} from '#api/core/v1/load-balancer-lease.ts'
 import { loadBalancerNodeAnnotation } from '#api/core/v1/load-balancer-node.ts'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
+import { isNotFound } from '#api/meta/server-response.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
@@ -28,9 +36,9 @@ export type AddressAgentOptions = {
   statePath: string
 }
 
-/** The kernel drops an address that nobody has confirmed for so long: a node that lost its agent, or the API, does not answer for what others have by now. */
-const lifeSeconds = 45
-const confirmMs = 15_000
+/** How long others have to take over what a node that stops gives up. */
+const handOverMs = 3000
+const handOverCheckMs = 100
 const syncMs = 300_000
 /**
  * The kernel tells its neighbours of an address of IPv6 that it gets, where it is told to; but not of one for which it was told not to ask whether
@@ -65,6 +73,17 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
   let held: HeldAddress[] | undefined
   let confirmation: Timer | undefined
   let asked = 0
+  let isOver = false
+  /** How long the kernel keeps an address that nobody confirms; undefined: for ever. */
+  let lifeSeconds: number | undefined
+  const isHeld = ({ address, link }: HeldAddress) => held?.some((one) => one.address === address && one.link === link) ?? false
+  let changing: Promise<unknown> = Promise.resolve()
+  /** One change of the node's addresses at a time: what is confirmed or told of again may not come back after it was removed. */
+  const exclusively = (change: () => Promise<void>): Promise<void> => {
+    const changed = changing.then(change)
+    changing = changed.catch(() => {})
+    return changed
+  }
 
   const wantedAddresses = (): string[] =>
     services
@@ -95,14 +114,20 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
     for (const { address, link } of added)
       if (familyOf(address) === 'IPv6') await options.processes.run('sh', ['-c', addAndNotify, link, address])
     const hasRivals = await hasSeveralNodes()
+    lifeSeconds = hasRivals ? loadBalancerLifeSeconds : undefined
     await ip.try(gone.map(removeCommand))
-    await ip.change(next.map((one) => addCommand(one, hasRivals ? lifeSeconds : undefined)))
+    // The kernel drops what nobody confirms: a node that lost its agent, or the API, does not answer for what others have by now.
+    await ip.change(next.map((one) => addCommand(one, lifeSeconds)))
     held = next
     if (gone.length > 0) await files.write(statePath, JSON.stringify(next))
     for (const one of added)
-      void announce(one, links).catch((error: unknown) => logger.debug('an address could not be announced', { error: errorMessage(error) }))
-    if (held.length > 0 && hasRivals) confirmation ??= clock.every(confirmMs, () => void confirm())
-    else {
+      void announce(one, links).catch((error: unknown) =>
+        logger.warn('failed to announce LoadBalancer address', { node: nodeName, address: one.address, error: errorMessage(error) }),
+      )
+    if (held.length > 0 && hasRivals && !isOver) {
+      if (confirmation === undefined) beat()
+      confirmation ??= clock.every(loadBalancerBeatMs, beat)
+    } else {
       confirmation?.cancel()
       confirmation = undefined
     }
@@ -115,42 +140,79 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
   }
 
   const loop = new SyncLoop({
-    ...{ clock, minMs: 100, maxMs: syncMs, run: bringAbout },
+    ...{ clock, minMs: 100, maxMs: syncMs, run: () => exclusively(bringAbout) },
     onFailure: (error, retryMs) =>
-      logger.warn('failed to hold the addresses of load balancers, retrying', { node: nodeName, retryMs, error: errorMessage(error) }),
+      logger.warn('failed to keep LoadBalancer addresses on the node, retrying', { node: nodeName, retryMs, error: errorMessage(error) }),
   })
 
-  /** As long as the API says that they are ours. */
+  const lease = { namespace: loadBalancerLeaseNamespace, name: loadBalancerLeaseName(nodeName) }
+  let beating: Promise<void> = Promise.resolve()
+  const beat = () => {
+    if (!isOver) beating = confirm()
+  }
+  /** Says that the node still answers; as long as that is heard, the addresses stay. */
   const confirm = async () => {
+    const renewTime = `${new Date(clock.now()).toISOString().slice(0, -1)}000Z`
+    const spec = { holderIdentity: nodeName, leaseDurationSeconds: loadBalancerLifeSeconds, renewTime }
     try {
-      await client.raw('/readyz')
-      loop.request()
+      await client.patch(Lease, lease, { spec }, { type: 'merge' }).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error
+        return client.create(Lease, { metadata: lease, spec })
+      })
+      // Once it is over, what others remove stays away.
+      await exclusively(async () => {
+        if (!isOver) await ip.change((held ?? []).map((one) => addCommand(one, loadBalancerLifeSeconds)))
+      })
     } catch (error) {
-      logger.debug('addresses of load balancers are not confirmed: the API server does not answer', { error: errorMessage(error) })
+      logger.debug('failed to confirm LoadBalancer addresses', { node: nodeName, error: errorMessage(error) })
     }
   }
 
+  /** Lets another node take over, and has nothing more to do with what it has taken. */
+  const handOver = async () => {
+    await client.delete(Lease, lease)
+    const untilMs = clock.monotonic() + handOverMs
+    const isOurs = () => wantedAddresses().length > 0
+    while (isOurs() && clock.monotonic() < untilMs) await clock.sleep(handOverCheckMs)
+    if (!isOurs()) await exclusively(bringAbout)
+  }
+
   /**
-   * Neighbours that know another node for it learn the new one from a question that carries the address as its sender's. Several, since they believe
-   * nobody within a second of the last change; each for another host, since what was asked a moment ago is not asked again.
+   * Neighbours that know another node for it learn the new one. Several times, since they believe nobody within a second of the last change, and
+   * may ask just while the other node still answers.
    */
   const announce = async (one: HeldAddress, links: readonly Link[]) => {
-    const { address, link } = one
-    logger.info('answering for the address of a load balancer', { node: nodeName, address, link })
-    if (familyOf(address) === 'IPv6') return
+    logger.info('announcing LoadBalancer address', { node: nodeName, address: one.address, link: one.link })
+    const isIpv6 = familyOf(one.address) === 'IPv6'
+    for (let round = 0; round < announcements; round++) {
+      if (round > 0) await clock.sleep(betweenMs)
+      if (isOver || !isHeld(one)) return
+      if (!isIpv6) await askAsSender(one, links)
+      // The kernel has told of it when it was added.
+      else if (round > 0) await exclusively(() => tellAgain(one))
+    }
+  }
+
+  /** IPv4: a question that carries the address as its sender's. Each for another host, since what was asked a moment ago is not asked again. */
+  const askAsSender = async ({ address, link }: HeldAddress, links: readonly Link[]) => {
     const near = links
       .find(({ ifname }) => ifname === link)
       ?.addr_info?.find(({ family, prefixlen }) => family === 'inet' && prefixlen < 30)
     if (near === undefined) return
     const size = 1n << BigInt(32 - near.prefixlen)
     const last = addressNumber(near.local) - (addressNumber(near.local) % size) + size - 2n
-    for (let round = 0; round < announcements && held?.includes(one); round++) {
-      if (round > 0) await clock.sleep(betweenMs)
-      const socket = await options.sockets.bindUdp({ host: address, port: 0 }, () => {})
-      socket.send(new Uint8Array(1), { host: addressText(last - (BigInt(asked++ % askedHosts) % (size - 3n)), 'IPv4'), port: discardPort })
-      await clock.sleep(sendingMs)
-      socket.close()
-    }
+    const socket = await options.sockets.bindUdp({ host: address, port: 0 }, () => {})
+    socket.send(new Uint8Array(1), { host: addressText(last - (BigInt(asked++ % askedHosts) % (size - 3n)), 'IPv4'), port: discardPort })
+    await clock.sleep(sendingMs)
+    socket.close()
+  }
+
+  /** IPv6: the kernel tells of an address when it gets it, and only then. Packets for services are translated before it is looked for. */
+  const tellAgain = async (one: HeldAddress) => {
+    if (isOver || !isHeld(one)) return
+    await ip.try([removeCommand(one)])
+    await options.processes.run('sh', ['-c', addAndNotify, one.link, one.address])
+    await ip.change([addCommand(one, lifeSeconds)])
   }
 
   const request = () => loop.request()
@@ -160,10 +222,20 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
   services.start()
   return {
     async stop() {
-      services.stop()
+      isOver = true
+      const hasRivals = confirmation !== undefined
       confirmation?.cancel()
       await Promise.race([begin, Promise.resolve()])
       await loop.stop()
+      // A lease that is written just now would be there again after it was given up; an API that does not answer is not waited for.
+      await Promise.race([beating, clock.sleep(handOverMs)])
+      await changing
+      // Where the API server is gone too, the addresses go with their time.
+      if (hasRivals)
+        await handOver().catch((error: unknown) =>
+          logger.debug('failed to hand over LoadBalancer addresses', { node: nodeName, error: errorMessage(error) }),
+        )
+      services.stop()
     },
   }
 }

@@ -36,17 +36,27 @@ export async function applyPlan(plan: Plan, { processes, ownDevices, uplink, nam
     .map((route) => ({ ...route, protocol: String(routeProtocol) }))
   const changes = difference(plan, { links, routes: own, neighbours, forwarding, ownDevices })
   await ip.change(changes.ip).catch((error: unknown) => {
-    throw new Error(unknownKind(plan, error) ?? String(error), { cause: error })
+    throw unknownKind(plan, error) ?? error
   })
   await changeForwarding(processes, namespace, changes.bridge)
   return changes
 }
 
+/** The kernel cannot make a device of that kind. */
+export class NoSuchDevice extends Error {
+  readonly kind: string
+
+  constructor(kind: string) {
+    super(`this kernel has no devices of type ${kind} (modprobe ${kind}); choose another --pod-network, such as vxlan`)
+    this.kind = kind
+  }
+}
+
 /** The kernel's words say nothing to those who chose a network. */
-function unknownKind({ links }: Plan, error: unknown): string | undefined {
+function unknownKind({ links }: Plan, error: unknown): NoSuchDevice | undefined {
   const [, name] = /link add (\S+) .*Unknown device type/.exec(String(error)) ?? []
   const kind = links.find((link) => link.name === name)?.type.split(' ')[1]
-  return kind && `this kernel has no devices of type ${kind} (modprobe ${kind}); choose another --pod-network, such as vxlan`
+  return kind === undefined ? undefined : new NoSuchDevice(kind)
 }
 
 const inNamespace = (namespace: string | undefined): string[] => (namespace === undefined ? [] : ['nsenter', `--net=${namespace}`])

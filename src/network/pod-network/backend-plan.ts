@@ -1,8 +1,9 @@
 /** Each backend's plan, and what it makes a node say of itself. */
+
 import { createHash } from 'node:crypto'
+import { defined } from '#base/defined.ts'
 import type { OwnWords } from '#network/pod-network/flannel-annotations.ts'
 import { hostGatewayPlan } from '#network/pod-network/host-gw.ts'
-import { ipipOverhead, ipipPlan } from '#network/pod-network/ipip.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
 import { emptyPlan, isIpv6, type Peer, type Plan, type Uplink } from '#network/pod-network/plan.ts'
 import { udpOverhead, udpPlan } from '#network/pod-network/udp.ts'
@@ -16,7 +17,7 @@ export function planOf(backend: Backend, uplink: Uplink, own: Peer, others: read
   if (backend.type === 'vxlan') return vxlanPlan(uplink, own, others, { ...backend, macs: macsOf(own.name) })
   if (backend.type === 'udp') return udpPlan(uplink, own, others)
   if (backend.type === 'wireguard') return wireguardPlan(uplink, own, others)
-  if (backend.type === 'bgp' && backend.ipipMode !== 'Never') return ipipPlan(uplink, own)
+  // What bgp needs in the kernel, Calico's objects say.
   return emptyPlan
 }
 
@@ -24,7 +25,11 @@ export function planOf(backend: Backend, uplink: Uplink, own: Peer, others: read
 export function wordsOf(backend: Backend, uplink: Uplink, own: Peer, publicKey?: string): OwnWords {
   const words: OwnWords = { type: backend.type, address: uplink.address, addressV6: uplink.addressV6 }
   if (backend.type === 'wireguard' && publicKey !== undefined) {
-    return { ...words, data: { PublicKey: publicKey }, ...(uplink.addressV6 === undefined ? {} : { dataV6: { PublicKey: publicKey } }) }
+    return {
+      ...words,
+      data: { PublicKey: publicKey },
+      ...defined({ dataV6: uplink.addressV6 === undefined ? undefined : { PublicKey: publicKey } }),
+    }
   }
   if (backend.type !== 'vxlan') return words
   const { ipv4, ipv6 } = macsOf(own.name)
@@ -37,15 +42,14 @@ export function podMtu(backend: Backend, uplink: Uplink, podCidrs: readonly stri
   return backend.mtu ?? uplink.mtu - overhead(backend, podCidrs.some(isIpv6))
 }
 
-function overhead({ type, ipipMode }: Backend, hasIpv6: boolean): number {
+function overhead({ type }: Backend, hasIpv6: boolean): number {
   if (type === 'vxlan') return hasIpv6 ? vxlanOverhead.ipv6 : vxlanOverhead.ipv4
   if (type === 'wireguard') return hasIpv6 ? wireguardOverhead.ipv6 : wireguardOverhead.ipv4
-  if (type === 'udp') return udpOverhead
-  return type === 'bgp' && ipipMode !== 'Never' ? ipipOverhead : 0
+  return type === 'udp' ? udpOverhead : 0
 }
 
 /** A node's devices keep their addresses across restarts, so that what others know of them stays true. */
-function macsOf(name: string): { ipv4: string; ipv6: string } {
+export function macsOf(name: string): { ipv4: string; ipv6: string } {
   const mac = (family: string) => {
     const bytes = createHash('sha256').update(`${family} ${name}`).digest().subarray(0, 6)
     // Locally administered, of one station.

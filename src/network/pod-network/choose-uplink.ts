@@ -3,7 +3,7 @@ import { parseRange, rangeText } from '#base/ip-range.ts'
 import type { Link, Route } from '#network/kernel/ip-tool.ts'
 import { isIpv6, type Uplink } from '#network/pod-network/plan.ts'
 
-export type UplinkWish = {
+export type UplinkOptions = {
   /** An interface's name or address; several are tried in turn. */
   interfaces?: readonly string[]
   /** Expressions that an interface's name or address matches; several are tried in turn. */
@@ -13,26 +13,26 @@ export type UplinkWish = {
 }
 
 /** Throws where there is none such. */
-export function chooseUplink(links: readonly Link[], routes: readonly Route[], wish: UplinkWish = {}): Uplink {
+export function chooseUplink(links: readonly Link[], routes: readonly Route[], options: UplinkOptions = {}): Uplink {
   const addressesOf = ({ addr_info = [] }: Link) => addr_info.filter(({ scope }) => scope === 'global')
   const has = (link: Link, test: (text: string) => boolean) => test(link.ifname) || addressesOf(link).some(({ local }) => test(local))
   const wishes: ((link: Link) => boolean)[] = [
-    ...(wish.interfaces ?? []).map((name) => (link: Link) => has(link, (text) => text === name)),
-    ...(wish.expressions ?? []).map((source) => {
+    ...(options.interfaces ?? []).map((name) => (link: Link) => has(link, (text) => text === name)),
+    ...(options.expressions ?? []).map((source) => {
       const expression = new RegExp(source)
       return (link: Link) => has(link, (text) => expression.test(text))
     }),
   ]
   const ways = routes.filter(({ dst }) => dst === 'default').map(({ dev }) => dev)
   const usual = [
-    ...(wish.address === undefined ? [] : [(link: Link) => has(link, (text) => text === wish.address)]),
+    ...(options.address === undefined ? [] : [(link: Link) => has(link, (text) => text === options.address)]),
     ...ways.map((way) => (link: Link) => link.ifname === way),
   ]
   for (const suits of wishes.length > 0 ? wishes : usual) {
     const link = links.find((candidate) => suits(candidate) && addressesOf(candidate).length > 0)
-    if (link !== undefined) return uplinkOf(link, addressesOf(link), wish.address)
+    if (link !== undefined) return uplinkOf(link, addressesOf(link), options.address)
   }
-  const asked = [...(wish.interfaces ?? []), ...(wish.expressions ?? [])].join(', ')
+  const asked = [...(options.interfaces ?? []), ...(options.expressions ?? [])].join(', ')
   throw new Error(
     asked === ''
       ? 'the node has no default route, hence no interface to reach others by'

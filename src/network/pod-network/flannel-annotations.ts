@@ -1,5 +1,8 @@
 /** What nodes say of themselves to the network of pods, in Flannel's words. */
+
 import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { tunnelOf } from '#network/calico/tunnel-annotations.ts'
 import { type BackendData, isIpv6, type Peer } from '#network/pod-network/plan.ts'
 
 const prefix = 'flannel.alpha.coreos.com'
@@ -52,13 +55,17 @@ export function peerOf(node: V1Node): Peer | undefined {
   const type = said[annotation.backendType]
   const cluster = said[reflector]
   return {
-    ...(cluster !== undefined && /^\d{1,3}(\.\d{1,3}){3}$/.test(cluster) ? { reflectorClusterId: cluster } : {}),
+    ...defined({ reflectorClusterId: cluster !== undefined && /^\d{1,3}(\.\d{1,3}){3}$/.test(cluster) ? cluster : undefined }),
     name: node.metadata.name ?? '',
     podCidrs,
+    ...defined({ tunnel: tunnelOf(node) }),
     addresses: [ipv4, ipv6].filter((address) => address !== undefined),
-    ...(type === undefined
-      ? {}
-      : { backend: { type, data: dataIn(said[annotation.backendData]), dataV6: dataIn(said[annotation.backendV6Data]) } }),
+    ...defined({
+      backend:
+        type === undefined
+          ? undefined
+          : { type, data: dataIn(said[annotation.backendData]), dataV6: dataIn(said[annotation.backendV6Data]) },
+    }),
   }
 }
 
@@ -67,9 +74,11 @@ function dataIn(text: string | undefined): BackendData {
   try {
     const { VNI, VtepMAC, PublicKey } = (JSON.parse(text ?? '{}') ?? {}) as Record<string, unknown>
     return {
-      ...(typeof VNI === 'number' ? { VNI } : {}),
-      ...(typeof VtepMAC === 'string' && /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(VtepMAC) ? { VtepMAC: VtepMAC.toLowerCase() } : {}),
-      ...(typeof PublicKey === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(PublicKey) ? { PublicKey } : {}),
+      ...defined({
+        VNI: typeof VNI === 'number' ? VNI : undefined,
+        VtepMAC: typeof VtepMAC === 'string' && /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(VtepMAC) ? VtepMAC.toLowerCase() : undefined,
+        PublicKey: typeof PublicKey === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(PublicKey) ? PublicKey : undefined,
+      }),
     }
   } catch {
     return {}

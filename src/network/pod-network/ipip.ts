@@ -9,9 +9,10 @@ export type IpipMode = (typeof ipipModes)[number]
 export const ipipOverhead = 20
 export const ipipDevice = 'tunl0'
 
-export function ipipPlan(uplink: Uplink, own: Pick<Peer, 'podCidrs'>): Plan {
+/** `address`: of this node's end; the first of its own where none is said. */
+export function ipipPlan(uplink: Uplink, own: Pick<Peer, 'podCidrs'>, address?: string): Plan {
   const cidr = own.podCidrs.find((one) => !isIpv6(one))
   if (cidr === undefined) return emptyPlan
-  const addresses = [`${addressAt(parseRange(cidr), 0)}/32`]
+  const addresses = [`${address ?? addressAt(parseRange(cidr), 0)}/32`]
   return { ...emptyPlan, links: [{ name: ipipDevice, type: 'type ipip', mtu: uplink.mtu - ipipOverhead, addresses }] }
 }

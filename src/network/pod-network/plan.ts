@@ -11,6 +11,8 @@ export type Peer = {
   backend?: { type: string; data: BackendData; dataV6: BackendData }
   /** It hands on to others what it hears of routes, for those of this cluster of reflectors. */
   reflectorClusterId?: string
+  /** Its end of Calico's tunnels; `mac`: where they are of frames. */
+  tunnel?: { address: string; mac?: string } | undefined
 }
 
 /** What Flannel's annotations say of a node's devices. */
@@ -41,6 +43,14 @@ export type Plan = {
   /** Nodes that cannot be reached this way, and why. */
   problems: readonly string[]
 }
+
+export const joined = (one: Plan, other: Plan): Plan => ({
+  links: [...one.links, ...other.links],
+  routes: [...one.routes, ...other.routes],
+  neighbours: [...one.neighbours, ...other.neighbours],
+  forwarding: [...one.forwarding, ...other.forwarding],
+  problems: [...one.problems, ...other.problems],
+})
 
 export const emptyPlan: Plan = { links: [], routes: [], neighbours: [], forwarding: [], problems: [] }
 

@@ -5,22 +5,29 @@ import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { backoffMs } from '#base/backoff.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { familyOf } from '#base/ip-range.ts'
 import type { Logger } from '#base/log.ts'
 import type { Processes } from '#base/processes.ts'
 import type { Client } from '#client/client.ts'
 import type { Informer } from '#client/informer/informer.ts'
 import { birdConfig, meshPeers } from '#network/bgp/bird-config.ts'
 import type { Bird } from '#network/bgp/bird-process.ts'
-import { type CalicoBgp, calicoBgp } from '#network/calico/bgp-settings.ts'
+import { blocksOf } from '#network/bgp/blocks.ts'
+import { type CalicoBgp, calicoBgp, noCalicoObjects } from '#network/calico/bgp-settings.ts'
 import type { CalicoSource } from '#network/calico/calico-source.ts'
+import { blocksOfNode } from '#network/calico/pool-blocks.ts'
+import { tunnelAnnotations } from '#network/calico/tunnel-annotations.ts'
+import { vxlanPoolsPlan } from '#network/calico/vxlan-pools.ts'
 import { ipTool, type Link, type Route } from '#network/kernel/ip-tool.ts'
-import { applyPlan } from '#network/pod-network/apply-plan.ts'
-import { planOf, podMtu, wordsOf } from '#network/pod-network/backend-plan.ts'
-import { chooseUplink, type UplinkWish } from '#network/pod-network/choose-uplink.ts'
+import { applyPlan, NoSuchDevice } from '#network/pod-network/apply-plan.ts'
+import { macsOf, planOf, podMtu, wordsOf } from '#network/pod-network/backend-plan.ts'
+import { chooseUplink, type UplinkOptions } from '#network/pod-network/choose-uplink.ts'
 import { annotationsOf, areSaid, peerOf } from '#network/pod-network/flannel-annotations.ts'
+import { ipipOverhead, ipipPlan } from '#network/pod-network/ipip.ts'
 import type { NetConf } from '#network/pod-network/net-conf.ts'
-import { emptyPlan, type Peer, type Plan, type Uplink } from '#network/pod-network/plan.ts'
+import { emptyPlan, joined, type Peer, type Plan, type Uplink } from '#network/pod-network/plan.ts'
 import { forwarderSettings } from '#network/pod-network/udp.ts'
+import { vxlanOverhead } from '#network/pod-network/vxlan.ts'
 import { wireguardDevices } from '#network/pod-network/wireguard.ts'
 import type { ForwarderProcess } from '#network/udp/forwarder-process.ts'
 import type { WireguardTool } from '#network/wireguard/wireguard-tool.ts'
@@ -46,9 +53,11 @@ export type PodNetworkAgentOptions = {
   processes: Processes
   files: Files
   backend: NetConf['backend']
-  uplink: UplinkWish
-  /** Calico's objects, for the backend bgp; started and stopped by the caller. */
+  uplink: UplinkOptions
+  /** Calico's objects, where pods have addresses of her pools; started and stopped by the caller. */
   calico?: CalicoSource
+  /** An address for this node's end of Calico's tunnels; undefined until there is one. */
+  tunnelAddress?(): Promise<string | undefined>
   /** Programs that some backends need. */
   helpers?: BackendHelpers
   /** Where the devices that were made are written down, so that those of another backend are found at the next start. */
@@ -70,7 +79,8 @@ export class PodNetworkAgent {
   #retry: Timer | undefined
   #check: Timer | undefined
   #failures = 0
-  #told = ''
+  #loggedProblems = ''
+  #hasNoIpip = false
   #follow: Disposable | undefined
   #waiting: (() => void)[] = []
 
@@ -80,7 +90,12 @@ export class PodNetworkAgent {
 
   /** What a pod's interface on this node should be like. */
   async mtu(podCidrs: readonly string[]): Promise<number> {
-    return podMtu(this.#options.backend, await this.#uplink(), podCidrs)
+    const { backend, calico, nodeName: name = '' } = this.#options
+    const uplink = await this.#uplink()
+    if (backend.type !== 'bgp' || backend.mtu !== undefined) return podMtu(backend, uplink, podCidrs)
+    await calico?.synced
+    const { tunnelled, framed } = this.#bgp({ name, podCidrs, addresses: [] })
+    return uplink.mtu - (framed.length > 0 ? vxlanOverhead.ipv4 : tunnelled.length > 0 ? ipipOverhead : 0)
   }
 
   start(): void {
@@ -150,28 +165,62 @@ export class PodNetworkAgent {
     const { nodes, nodeName, backend, logger } = this.#options
     const all = nodes.list()
     const self = all.find(({ metadata }) => metadata.name === nodeName)
-    const own = self && peerOf(self)
+    const own = self && this.#peerOf(self)
     if (nodeName !== undefined && own === undefined) return
     const uplink = await this.#uplink()
-    if (self !== undefined && own !== undefined) await this.#say(self, own, uplink)
+    const tunnelAddress = backend.type === 'bgp' ? await this.#options.tunnelAddress?.() : undefined
+    if (self !== undefined && own !== undefined) await this.#say(self, own, uplink, tunnelAddress)
     const others = all
       .filter(({ metadata }) => metadata.name !== nodeName)
-      .map(peerOf)
+      .map((node) => this.#peerOf(node))
       .filter((peer) => peer !== undefined)
-    const hasTunnel = backend.type === 'bgp' && own !== undefined && this.#bgp(own).tunnelled.length > 0
-    const plan = planOf({ ...backend, ipipMode: hasTunnel ? 'Always' : 'Never' }, uplink, own ?? nobody, others)
     if (backend.type !== 'udp') await this.#options.helpers?.forwarder.stop()
-    await this.#apply(plan, uplink.interface)
+    const wanted = () =>
+      backend.type === 'bgp' && own !== undefined
+        ? this.#calicoPlan(uplink, own, others, tunnelAddress)
+        : planOf(backend, uplink, own ?? nobody, others)
+    let plan = wanted()
+    try {
+      await this.#apply(plan, uplink.interface)
+    } catch (error) {
+      if (!(error instanceof NoSuchDevice) || error.kind !== 'ipip') throw error
+      this.#hasNoIpip = true
+      const advice = 'packets between nodes go unwrapped, which works between neighbours only; vxlanMode of the IPPool wraps them too'
+      logger.warn(`pod network: this kernel has no devices of type ipip (modprobe ipip): ${advice}`, { node: nodeName })
+      plan = wanted()
+      await this.#apply(plan, uplink.interface)
+    }
     if (own !== undefined) await this.#tellHelpers(own, others, uplink)
     const problems = plan.problems.join('; ')
-    if (problems !== this.#told && problems !== '') logger.info('pod network: some nodes are not reached', { problems: plan.problems })
-    this.#told = problems
+    if (problems !== this.#loggedProblems && problems !== '')
+      logger.info('pod network: some nodes cannot be reached', { problems: plan.problems })
+    this.#loggedProblems = problems
   }
 
-  async #say(self: V1Node, own: Peer, uplink: Uplink): Promise<void> {
+  /** The node with the addresses of its pods: blocks of Calico's pools, or the range it has itself. */
+  #peerOf(node: V1Node): Peer | undefined {
+    const peer = peerOf(node)
+    const blocks = this.#options.calico?.list().blocks
+    if (peer === undefined || blocks === undefined || !this.#hasPools) return peer
+    return { ...peer, podCidrs: blocksOfNode(blocks, peer.name) }
+  }
+
+  get #hasPools(): boolean {
+    return (this.#options.calico?.list().pools.length ?? 0) > 0
+  }
+
+  #calicoPlan(uplink: Uplink, own: Peer, others: readonly Peer[], address: string | undefined): Plan {
+    const { tunnelled, framed } = this.#bgp(own)
+    const end = address === undefined ? undefined : { address, mac: macsOf(own.name).ipv4 }
+    const ipip = tunnelled.length > 0 ? ipipPlan(uplink, own, address) : emptyPlan
+    return joined(ipip, vxlanPoolsPlan(uplink, end, others, framed))
+  }
+
+  async #say(self: V1Node, own: Peer, uplink: Uplink, tunnelAddress: string | undefined): Promise<void> {
     const { backend, helpers } = this.#options
     const keys = backend.type === 'wireguard' ? await helpers?.wireguard.keys() : undefined
-    const annotations = annotationsOf(wordsOf(backend, uplink, own, keys?.publicKey))
+    const tunnels = backend.type === 'bgp' ? tunnelAnnotations(this.#bgp(own), tunnelAddress, macsOf(own.name).ipv4) : {}
+    const annotations = { ...annotationsOf(wordsOf(backend, uplink, own, keys?.publicKey)), ...tunnels }
     if (areSaid(annotations, self)) return
     await this.#options.client?.patch(Node, { name: own.name }, { metadata: { annotations } }, { type: 'merge' })
   }
@@ -187,11 +236,15 @@ export class PodNetworkAgent {
     }
     if (backend.type !== 'bgp') return
     const { podCidrs, reflectorClusterId } = own
-    const { asNumber, isMesh, peers, problems, ...told } = this.#bgp(own)
+    // Where there are no pools, pods have addresses of the node's range, which others are told of as if it were blocks.
+    const blocks = this.#hasPools ? podCidrs : podCidrs.flatMap(blocksOf)
+    const self = this.#options.nodes.list().find(({ metadata }) => metadata.name === own.name)
+    const families = [...new Set((peerOf(self ?? { metadata: {}, spec: {} })?.podCidrs ?? podCidrs).map(familyOf))]
+    const { asNumber, isMesh, peers, problems, ...settings } = this.#bgp(own)
     const mesh = isMesh ? meshPeers(own, others, asNumber) : []
     const extra = peers.filter(({ address }) => !mesh.some((one) => one.address === address))
-    await helpers.bird.tell(birdConfig({ ...told, asNumber, uplink, podCidrs, reflectorClusterId, peers: [...mesh, ...extra] }))
-    if (problems.length > 0) this.#options.logger.warn('pod network: objects of Calico that cannot be used', { problems })
+    await helpers.bird.tell(birdConfig({ ...settings, asNumber, uplink, families, blocks, reflectorClusterId, peers: [...mesh, ...extra] }))
+    if (problems.length > 0) this.#options.logger.warn('pod network: ignored invalid Calico objects', { problems })
   }
 
   /** What Calico's objects say, or where there are none, the node's settings. */
@@ -199,9 +252,9 @@ export class PodNetworkAgent {
     const { calico, nodes, backend } = this.#options
     const all = nodes.list()
     const self = all.find(({ metadata }) => metadata.name === name)
-    const none = { pools: [], peers: [], configurations: [] }
-    const objects = calico?.list() ?? none
+    const objects = calico?.list() ?? noCalicoObjects
     const bgp = calicoBgp(objects, self ?? { metadata: { name }, spec: {} }, all)
+    if (this.#hasNoIpip) return { ...bgp, tunnelled: [] }
     if (objects.pools.length > 0 || backend.ipipMode === 'Never') return bgp
     const { ipipMode: mode } = backend
     // Without pools all pods are meant.

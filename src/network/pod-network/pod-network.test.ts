@@ -131,7 +131,7 @@ test('the interface is the one asked for by name, address or expression, else th
   })
   const links = [link('lo', '127.0.0.1'), link('eth0', '192.0.2.1'), link('eth1', '198.51.100.7')]
   const routes = [{ dst: 'default', dev: 'eth0' }]
-  const chosen = (wish: Parameters<typeof chooseUplink>[2]) => chooseUplink(links, routes, wish).interface
+  const chosen = (options: Parameters<typeof chooseUplink>[2]) => chooseUplink(links, routes, options).interface
   assert.equal(chosen({}), 'eth0')
   assert.equal(chosen({ interfaces: ['eth9', 'eth1'] }), 'eth1')
   assert.equal(chosen({ interfaces: ['198.51.100.7'] }), 'eth1')

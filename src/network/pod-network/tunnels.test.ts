@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planOf, podMtu, wordsOf } from '#network/pod-network/backend-plan.ts'
 import { difference, type KernelState } from '#network/pod-network/difference.ts'
+import { ipipPlan } from '#network/pod-network/ipip.ts'
 import { defaultBackend, parseNetConf } from '#network/pod-network/net-conf.ts'
 import { emptyPlan, type Peer, type Uplink } from '#network/pod-network/plan.ts'
 import { forwarderSettings } from '#network/pod-network/udp.ts'
@@ -73,7 +74,7 @@ test('a public key is what WireGuard makes of the private one', () => {
 })
 
 test('IPIP has one tunnel with an address of the node, which the kernel keeps when it is not wanted any more', () => {
-  const plan = planOf({ ...defaultBackend('bgp'), ipipMode: 'CrossSubnet' }, uplink, own, [other])
+  const plan = ipipPlan(uplink, own)
   assert.deepEqual(difference(plan, nothing).ip, [
     'link add tunl0 mtu 1480 type ipip',
     'address add 10.1.1.0/32 dev tunl0',
@@ -91,7 +92,6 @@ test('packets of pods leave room for each way of wrapping them', () => {
   const ipv4 = ['10.1.1.0/24']
   assert.equal(podMtu(defaultBackend('udp'), uplink, ipv4), 1472)
   assert.equal(podMtu(defaultBackend('wireguard'), uplink, ipv4), 1440)
-  assert.equal(podMtu({ ...defaultBackend('bgp'), ipipMode: 'Always' }, uplink, ipv4), 1480)
   assert.equal(podMtu(defaultBackend('bgp'), uplink, ipv4), 1500)
 })
 

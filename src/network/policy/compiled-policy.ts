@@ -1,6 +1,7 @@
 import { everything, type LabelSelector, labelSelectorFrom, nothing } from '#api/meta/selector.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import type { V1NetworkPolicy, V1NetworkPolicyPeer, V1NetworkPolicyPort } from '#api/networking/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 /** Whatever chooses by labels. */
 export type Selects = { matches(labels: Readonly<Record<string, string>> | undefined): boolean; toString(): string }
@@ -26,6 +27,12 @@ export type PolicyPort = { protocol: string; port: number | string | undefined; 
 /** Undefined: everybody, every port. Lets through what matches. */
 export type AllowRule = { action?: undefined; peers: readonly Peer[] | undefined; ports: readonly PolicyPort[] | undefined }
 
+/** The endpoints of a service, by `namespace/name`: where a connection leads their ports count, where it comes from they do not. */
+export type ServicePeer = { service: string }
+export type ServiceEndpoint = { ip: string; protocol: string; port: number }
+
+export type IcmpMatch = { type: number; code?: number }
+
 export type RulePort = { from: number; to: number; name?: undefined } | { name: string }
 /** All of it must hold. */
 export type RuleSide = {
@@ -33,6 +40,7 @@ export type RuleSide = {
   notNets: readonly string[]
   peers: readonly PodPeer[]
   notPeers: readonly PodPeer[]
+  services: readonly ServicePeer[]
   ports: readonly RulePort[] | undefined
   notPorts: readonly RulePort[]
 }
@@ -43,6 +51,8 @@ export type OrderedRule = {
   protocol?: string
   notProtocol?: string
   version?: 4 | 6
+  icmp?: IcmpMatch
+  notIcmp?: IcmpMatch
   source: RuleSide
   destination: RuleSide
 }
@@ -86,6 +96,12 @@ export function peersOf({ ingress = [], egress = [] }: CompiledPolicy): PodPeer[
   })
 }
 
+/** All services that a policy's rules name. */
+export function servicesOf({ ingress = [], egress = [] }: CompiledPolicy): string[] {
+  const sides = [...ingress, ...egress].flatMap((rule) => (rule.action === undefined ? [] : [rule.source, rule.destination]))
+  return sides.flatMap(({ services }) => services.map(({ service }) => service))
+}
+
 export function compilePolicy({ metadata, spec }: V1NetworkPolicy): CompiledPolicy {
   const namespace = metadata.namespace ?? ''
   const types = spec.policyTypes ?? ['Ingress', ...((spec.egress?.length ?? 0) > 0 ? ['Egress'] : [])]
@@ -98,8 +114,10 @@ export function compilePolicy({ metadata, spec }: V1NetworkPolicy): CompiledPoli
     namespace,
     selects: selectorOr(spec.podSelector, everything),
     order: kubernetesOrder,
-    ...(types.includes('Ingress') ? { ingress: (spec.ingress ?? []).map(({ from, ports }) => rule(from, ports)) } : {}),
-    ...(types.includes('Egress') ? { egress: (spec.egress ?? []).map(({ to, ports }) => rule(to, ports)) } : {}),
+    ...defined({
+      ingress: types.includes('Ingress') ? (spec.ingress ?? []).map(({ from, ports }) => rule(from, ports)) : undefined,
+      egress: types.includes('Egress') ? (spec.egress ?? []).map(({ to, ports }) => rule(to, ports)) : undefined,
+    }),
   }
 }
 

@@ -11,6 +11,7 @@ import {
   policiesInOrder,
   type RulePort,
   type RuleSide,
+  type ServiceEndpoint,
 } from '#network/policy/compiled-policy.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { isInRange } from '#wire/nftables/address-ranges.ts'
@@ -21,7 +22,12 @@ export type Party = { ip: string; pod?: PolicyPod; isNode?: boolean }
 export type PolicyConnection = { from: Party; to: Party; protocol: string; port: number }
 
 /** `labelsOf`: of a namespace. */
-export type PolicyWorld = { policies: Iterable<CompiledPolicy>; labelsOf(namespace: string): Readonly<Record<string, string>> }
+export type PolicySet = {
+  policies: Iterable<CompiledPolicy>
+  labelsOf(namespace: string): Readonly<Record<string, string>>
+  /** Of a service, by `namespace/name`. */
+  endpointsOf?(service: string): readonly ServiceEndpoint[]
+}
 
 export type DirectionVerdict = {
   isAllowed: boolean
@@ -35,13 +41,14 @@ export type DirectionVerdict = {
 
 export type PolicyVerdict = { isAllowed: boolean; egress: DirectionVerdict; ingress: DirectionVerdict }
 
-export function evaluateConnection(world: PolicyWorld, connection: PolicyConnection): PolicyVerdict {
+export function evaluateConnection(world: PolicySet, connection: PolicyConnection): PolicyVerdict {
   const egress = validate(world, connection, 'egress')
   const ingress = validate(world, connection, 'ingress')
   return { isAllowed: egress.isAllowed && ingress.isAllowed, egress, ingress }
 }
 
-function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnection, direction: Direction): DirectionVerdict {
+function validate(world: PolicySet, connection: PolicyConnection, direction: Direction): DirectionVerdict {
+  const { policies, labelsOf } = world
   const [own, other] = direction === 'egress' ? [connection.from, connection.to] : [connection.to, connection.from]
   const { pod } = own
   const open = (why: string): DirectionVerdict => ({ isAllowed: true, isolatedBy: [], why })
@@ -59,7 +66,7 @@ function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnect
           ? ruleAllows(rule, other, connection, labelsOf)
             ? 'allow'
             : undefined
-          : orderedOutcome(rule, connection, labelsOf)
+          : orderedOutcome(rule, connection, world)
       if (outcome === undefined) continue
       const why = `NetworkPolicy ${policy.key} ${outcome === 'allow' ? 'allows' : 'denies'} it: spec.${direction}[${index}]`
       if (outcome === 'deny') return { isAllowed: false, isolatedBy, why }
@@ -75,9 +82,9 @@ function validate({ policies, labelsOf }: PolicyWorld, connection: PolicyConnect
 }
 
 function orderedOutcome(
-  { action, protocol, notProtocol, version, source, destination }: OrderedRule,
+  { action, protocol, notProtocol, version, icmp, source, destination }: OrderedRule,
   { from, to, protocol: asked, port }: PolicyConnection,
-  labelsOf: PolicyWorld['labelsOf'],
+  { labelsOf, endpointsOf = () => [] }: PolicySet,
 ): 'allow' | 'deny' | undefined {
   const name = asked.toLowerCase()
   const isMeant =
@@ -86,6 +93,12 @@ function orderedOutcome(
     (version === undefined || (version === 6) === to.ip.includes(':')) &&
     // The port that the client sends from is not known here: a rule that asks for it is taken not to match.
     source.ports === undefined &&
+    // Connections to ports are no messages of ICMP.
+    icmp === undefined &&
+    source.services.every(({ service }) => endpointsOf(service).some(({ ip }) => ip === from.ip)) &&
+    destination.services.every(({ service }) =>
+      endpointsOf(service).some((one) => one.ip === to.ip && one.port === port && one.protocol === asked),
+    ) &&
     sideMatches(source, from, labelsOf) &&
     sideMatches(destination, to, labelsOf) &&
     (destination.ports === undefined || destination.ports.some((one) => rulePortMatches(one, to.pod, asked, port))) &&
@@ -93,7 +106,7 @@ function orderedOutcome(
   return isMeant && action !== 'log' ? action : undefined
 }
 
-function sideMatches({ nets, notNets, peers, notPeers }: RuleSide, { ip, pod }: Party, labelsOf: PolicyWorld['labelsOf']): boolean {
+function sideMatches({ nets, notNets, peers, notPeers }: RuleSide, { ip, pod }: Party, labelsOf: PolicySet['labelsOf']): boolean {
   return (
     (nets === undefined || nets.some((net) => isInRange(net, ip))) &&
     !notNets.some((net) => isInRange(net, ip)) &&
@@ -111,18 +124,18 @@ function ruleAllows(
   { peers, ports }: AllowRule,
   other: Party,
   { to, protocol, port }: PolicyConnection,
-  labelsOf: PolicyWorld['labelsOf'],
+  labelsOf: PolicySet['labelsOf'],
 ): boolean {
   const isPeer = peers === undefined || peers.some((peer) => peerMatches(peer, other, labelsOf))
   return isPeer && (ports === undefined || ports.some((each) => portMatches(each, to.pod, protocol, port)))
 }
 
-function peerMatches(peer: Peer, { ip, pod }: Party, labelsOf: PolicyWorld['labelsOf']): boolean {
+function peerMatches(peer: Peer, { ip, pod }: Party, labelsOf: PolicySet['labelsOf']): boolean {
   if (peer.kind === 'block') return blockContains(peer, ip)
   return pod !== undefined && peerSelects(peer, pod, labelsOf)
 }
 
-export function peerSelects(peer: Exclude<Peer, BlockPeer>, pod: PolicyPod, labelsOf: PolicyWorld['labelsOf']): boolean {
+export function peerSelects(peer: Exclude<Peer, BlockPeer>, pod: PolicyPod, labelsOf: PolicySet['labelsOf']): boolean {
   const isPlace = peer.namespace === undefined ? peer.namespaces.matches(labelsOf(pod.namespace)) : peer.namespace === pod.namespace
   return isPlace && peer.pods.matches(pod.labels)
 }

@@ -1,6 +1,6 @@
 /** A rule of which all parts must hold, and that may also deny, as lines of a chain. */
-import type { OrderedRule, RulePort, RuleSide } from '#network/policy/compiled-policy.ts'
-import { addressType, type IpVersion, ipOf, peerSet, versionOf } from '#network/policy/policy-names.ts'
+import type { IcmpMatch, OrderedRule, RulePort, RuleSide } from '#network/policy/compiled-policy.ts'
+import { addressType, type IpVersion, ipOf, peerSet, servicePortSet, serviceSet, versionOf } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { mergedRanges, rangeOf, rangeText } from '#wire/nftables/address-ranges.ts'
 import { addElement, type NftFragment } from '#wire/nftables/nft-fragment.ts'
@@ -19,6 +19,8 @@ export type OrderedLineOptions = {
 export function orderedLines(rule: OrderedRule, options: OrderedLineOptions): string[] {
   const { version, allows } = options
   if (rule.version !== undefined && rule.version !== version) return []
+  // Each family has its own messages.
+  if ((rule.icmp ?? rule.notIcmp) !== undefined && icmpNumbers[version].includes(rule.protocol ?? '') === false) return []
   const source = sideParts(rule.source, 'saddr', options)
   const destination = sideParts(rule.destination, 'daddr', options)
   if (source === undefined || destination === undefined) return []
@@ -26,6 +28,8 @@ export function orderedLines(rule: OrderedRule, options: OrderedLineOptions): st
   const protocols = [
     ...(rule.protocol === undefined ? [] : [`meta l4proto ${protocolName(rule.protocol)}`]),
     ...(rule.notProtocol === undefined ? [] : [`meta l4proto != ${protocolName(rule.notProtocol)}`]),
+    ...(rule.icmp === undefined ? [] : icmpParts(rule.icmp, version)),
+    ...(rule.notIcmp === undefined ? [] : notIcmpParts(rule.notIcmp, version)),
   ]
   const fixed = [`meta nfproto ipv${version}`, ...protocols, ...source, ...destination]
   const ports = [
@@ -38,6 +42,19 @@ export function orderedLines(rule: OrderedRule, options: OrderedLineOptions): st
 }
 
 const protocolName = (name: string): string => (name === 'icmpv6' ? 'ipv6-icmp' : name)
+
+const icmpNumbers: Record<IpVersion, readonly string[]> = { 4: ['icmp', '1'], 6: ['icmpv6', '58'] }
+const icmpName = (version: IpVersion): string => (version === 4 ? 'icmp' : 'icmpv6')
+
+function icmpParts({ type, code }: IcmpMatch, version: IpVersion): string[] {
+  const name = icmpName(version)
+  return [`${name} type ${type}`, ...(code === undefined ? [] : [`${name} code ${code}`])]
+}
+
+function notIcmpParts({ type, code }: IcmpMatch, version: IpVersion): string[] {
+  const name = icmpName(version)
+  return [code === undefined ? `${name} type != ${type}` : `${name} type . ${name} code != { ${type} . ${code} }`]
+}
 
 /** Undefined where nothing of this family can match. */
 function sideParts(side: RuleSide, field: 'saddr' | 'daddr', { name, version, fragment }: OrderedLineOptions): string[] | undefined {
@@ -58,6 +75,11 @@ function sideParts(side: RuleSide, field: 'saddr' | 'daddr', { name, version, fr
     ...(notNets === undefined ? [] : [`${address} != @${notNets}`]),
     ...side.peers.map(({ key }) => `${address} @${peerSet(key, version)}`),
     ...side.notPeers.map(({ key }) => `${address} != @${peerSet(key, version)}`),
+    ...side.services.map(({ service }) =>
+      field === 'daddr'
+        ? `${address} . meta l4proto . th dport @${servicePortSet(service, version)}`
+        : `${address} @${serviceSet(service, version)}`,
+    ),
   ]
 }
 

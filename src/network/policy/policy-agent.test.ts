@@ -11,10 +11,16 @@ import { FakeCluster } from '#testing/fake-cluster.ts'
 class RecordingNft {
   readonly texts: string[] = []
   isThere = true
+  /** Every call takes until then. */
+  isFree: Promise<void> = Promise.resolve()
   readonly hasChain = async () => this.isThere
-  readonly present = async () => undefined
+  readonly present = async () => {
+    await this.isFree
+    return undefined
+  }
   failures = 0
   readonly apply = async (text: string) => {
+    await this.isFree
     if (this.failures-- > 0) throw new Error('no')
     this.texts.push(text)
   }
@@ -76,6 +82,63 @@ test('what failed is written anew, and so is what somebody removed', async () =>
   nft.isThere = false
   await clock.advance(31_000)
   assert.match(nft.texts.at(-1) ?? '', /^add table inet kube-network-policy\n/)
+})
+
+const running = (name: string, podIP: string) => ({
+  metadata: { namespace: 'default', name },
+  spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
+  status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] },
+})
+
+test('what changes while nft is at work is in the next text', async () => {
+  await using world = await started()
+  const { clock, client, nft } = world
+  const put = async (name: string, ip: string) => {
+    const pod = running(name, ip)
+    await client.updateStatus(Pod, { ...(await client.create(Pod, pod)), status: pod.status })
+    await clock.advance(100)
+  }
+  const friends = { ...policy.spec, ingress: [{ from: [{ podSelector: {} }] }] }
+  const open = await client.create(NetworkPolicy, { ...policy, spec: friends })
+  await clock.advance(100)
+  for (const fails of [false, true]) {
+    const free = Promise.withResolvers<void>()
+    nft.isFree = free.promise
+    nft.failures = fails ? 1 : 0
+    await put(`before-${fails}`, fails ? '10.1.0.3' : '10.1.0.1')
+    await put(`meanwhile-${fails}`, fails ? '10.1.0.4' : '10.1.0.2')
+    nft.isFree = Promise.resolve()
+    free.resolve()
+    await clock.advance(2000)
+    assert.match(nft.texts.at(-1) ?? '', fails ? /peers4-\S+ { .*10\.1\.0\.4.* }/ : /^add element .* peers4-\S+ { 10\.1\.0\.2 }$/m)
+  }
+  const free = Promise.withResolvers<void>()
+  nft.isFree = free.promise
+  await put('last', '10.1.0.5')
+  await client.update(NetworkPolicy, { ...open, spec: policy.spec })
+  await clock.advance(100)
+  free.resolve()
+  await clock.advance(2000)
+  assert.match(nft.texts.at(-1) ?? '', /^flush chain .* ingress-\S+default\/closed$/m, 'a policy that lets nobody in any more')
+})
+
+test('a policy that goes while a full sync asks what is there leaves no rule that leads to it', async () => {
+  await using world = await started()
+  const { clock, client, nft } = world
+  const pod = running('a', '10.1.0.1')
+  await client.updateStatus(Pod, { ...(await client.create(Pod, pod)), status: pod.status })
+  await client.create(NetworkPolicy, policy)
+  await clock.advance(100)
+  const free = Promise.withResolvers<void>()
+  nft.isThere = false
+  nft.isFree = free.promise
+  await clock.advance(31_000)
+  await client.delete(NetworkPolicy, policy.metadata)
+  await clock.advance(100)
+  free.resolve()
+  await clock.advance(100)
+  const full = nft.texts.findLast((text) => text.startsWith('add table')) ?? ''
+  assert.doesNotMatch(full, /jump ingress-/)
 })
 
 test('a name server that is no pod is a peer by the labels that name servers have', async () => {

@@ -1,5 +1,7 @@
-import { Namespace, Node, Pod } from '#api/core/v1/kinds.gen.ts'
+import { Namespace, Node, Pod, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
+import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
+import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
@@ -14,6 +16,7 @@ import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-pol
 import { nameServerKey, nameServerPod, nameServerSlices } from '#network/policy/name-server-pod.ts'
 import { policyPodOf } from '#network/policy/policy-pod.ts'
 import { PolicyTable } from '#network/policy/policy-table.ts'
+import { endpointsIn, serviceOfSlice } from '#network/policy/service-endpoints.ts'
 import { bringAbout, type NftProgram } from '#wire/nftables/nft-program.ts'
 
 export type PolicyAgentOptions = {
@@ -51,7 +54,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   const nodes = new Informer({ ...shared, kind: Node, fieldSelector: `metadata.name=${nodeName}` })
   const nameServers = new Informer({ ...shared, kind: EndpointSlice, ...nameServerSlices })
   const informers: Pick<Informer<KubernetesObject>, 'start' | 'stop' | 'synced'>[] = [policies, pods, namespaces, nodes, nameServers]
-  const table = new PolicyTable(nodeName, tableName)
+  const table = new PolicyTable(nodeName, tableName, options.followsCalico ? { linkPrefix: 'cali' } : {})
   const first = Promise.withResolvers<void>()
   let isReady = false
   let needsFull = true
@@ -60,7 +63,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     async run(isDue) {
       const isGone = isDue && !needsFull && !(await nft.hasChain('inet', tableName, 'forward'))
       try {
-        await bringAbout(table.updated(), nft, { isFull: needsFull || isGone, keeps: () => false })
+        await bringAbout(table.updated(), nft, { isFull: needsFull || isGone, keeps: () => false, update: () => table.updated() })
         needsFull = false
         first.resolve()
       } catch (error) {
@@ -74,25 +77,26 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   const changed = () => {
     if (isReady) loop.request()
   }
-  const told =
+  const thenSync =
     <T>(work: (object: T) => void) =>
     (object: T) => {
       work(object)
       changed()
     }
-  const putPod = told((pod: Parameters<typeof policyPodOf>[0]) => {
-    const known = policyPodOf(pod)
+  const accounts = options.followsCalico ? new Informer({ ...shared, kind: ServiceAccount }) : undefined
+  const putPod = thenSync((pod: Parameters<typeof policyPodOf>[0]) => {
+    const known = policyPodOf(pod, accounts?.get(pod.metadata.namespace ?? '', pod.spec.serviceAccountName ?? '')?.metadata.labels)
     if (known === undefined) table.deletePod(`${pod.metadata.namespace}/${pod.metadata.name}`)
     else table.setPod(known)
   })
   pods.addHandler({
     onAdd: putPod,
     onUpdate: putPod,
-    onDelete: told(({ metadata }) => table.deletePod(`${metadata.namespace}/${metadata.name}`)),
+    onDelete: thenSync(({ metadata }) => table.deletePod(`${metadata.namespace}/${metadata.name}`)),
   })
   const follow = <T extends KubernetesObject>(informer: Informer<T>, compile: (policy: T) => CompiledPolicy) => {
-    const put = told((policy: T) => table.setPolicy(compile(policy)))
-    informer.addHandler({ onAdd: put, onUpdate: put, onDelete: told((policy) => table.deletePolicy(compile(policy).key)) })
+    const put = thenSync((policy: T) => table.setPolicy(compile(policy)))
+    informer.addHandler({ onAdd: put, onUpdate: put, onDelete: thenSync((policy) => table.deletePolicy(compile(policy).key)) })
   }
   follow(policies, compilePolicy)
   if (options.followsCalico) {
@@ -100,17 +104,36 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     const global = new Informer({ ...shared, kind: GlobalNetworkPolicy })
     follow(ofNamespaces, compileCalicoPolicy)
     follow(global, compileGlobalPolicy)
-    informers.push(ofNamespaces, global)
+    const slices = new Informer({ ...shared, kind: EndpointSlice })
+    slices.addIndex('service', (slice) => [serviceOfSlice(slice) ?? ''])
+    const putService = thenSync((slice: V1EndpointSlice) => {
+      const service = serviceOfSlice(slice)
+      if (service !== undefined) table.setService(service, slices.byIndex('service', service).flatMap(endpointsIn))
+    })
+    slices.addHandler({ onAdd: putService, onUpdate: putService, onDelete: putService })
+    informers.push(ofNamespaces, global, slices)
   }
-  const putNamespace = told(({ metadata }: { metadata: { name?: string; labels?: Record<string, string> } }) =>
+  if (accounts !== undefined) {
+    pods.addIndex('account', ({ metadata, spec }) => [`${metadata.namespace}/${spec.serviceAccountName}`])
+    const putAccount = thenSync(({ metadata }: V1ServiceAccount) => {
+      for (const pod of pods.byIndex('account', `${metadata.namespace}/${metadata.name}`)) putPod(pod)
+    })
+    accounts.addHandler({
+      onAdd: putAccount,
+      onUpdate: (next, prev) => JSON.stringify(next.metadata.labels) === JSON.stringify(prev.metadata.labels) || putAccount(next),
+      onDelete: putAccount,
+    })
+    informers.push(accounts)
+  }
+  const putNamespace = thenSync(({ metadata }: { metadata: { name?: string; labels?: Record<string, string> } }) =>
     table.setNamespace(metadata.name ?? '', metadata.labels ?? {}),
   )
   namespaces.addHandler({
     onAdd: putNamespace,
     onUpdate: putNamespace,
-    onDelete: told(({ metadata }) => table.deleteNamespace(metadata.name ?? '')),
+    onDelete: thenSync(({ metadata }) => table.deleteNamespace(metadata.name ?? '')),
   })
-  const putNameServer = told((slice: Parameters<typeof nameServerPod>[0]) => {
+  const putNameServer = thenSync((slice: Parameters<typeof nameServerPod>[0]) => {
     const known = nameServerPod(slice)
     if (known === undefined) table.deletePod(nameServerKey(slice))
     else table.setPod(known)
@@ -118,10 +141,10 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   nameServers.addHandler({
     onAdd: putNameServer,
     onUpdate: putNameServer,
-    onDelete: told((slice) => table.deletePod(nameServerKey(slice))),
+    onDelete: thenSync((slice) => table.deletePod(nameServerKey(slice))),
   })
   let ranges = ''
-  const putNode = told(({ spec }: { spec?: { podCIDR?: string; podCIDRs?: string[] } }) => {
+  const putNode = thenSync(({ spec }: { spec?: { podCIDR?: string; podCIDRs?: string[] } }) => {
     const found = spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : [])
     if (found.join() === ranges) return
     ranges = found.join()

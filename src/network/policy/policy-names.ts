@@ -14,3 +14,6 @@ export const policyChain = (policy: string, direction: Direction): string =>
   `${direction}-${shortHash(policy)}-${policy}`.replaceAll(/[^\w./-]/g, '-').slice(0, 120)
 /** Addresses of the pods that a peer means. */
 export const peerSet = (peerKey: string, version: IpVersion): string => `peers${version}-${shortHash(peerKey)}`
+/** Addresses of a service's endpoints, and those with protocol and port. */
+export const serviceSet = (service: string, version: IpVersion): string => `service${version}-${shortHash(service)}`
+export const servicePortSet = (service: string, version: IpVersion): string => `serviceports${version}-${shortHash(service)}`

@@ -1,6 +1,7 @@
 import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { lastingContainers } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { accountLabel, accountLabels } from '#network/calico/account-labels.ts'
 
 export type NamedPort = { name: string; protocol: string; port: number }
 
@@ -19,7 +20,10 @@ export type PolicyPod = {
 }
 
 /** Undefined for pods that policies say nothing about: those in the node's own network, and those that have ended. */
-export function policyPodOf({ metadata, spec, status }: V1Pod): PolicyPod | undefined {
+export function policyPodOf(
+  { metadata, spec, status }: V1Pod,
+  labelsOfAccount: Readonly<Record<string, string>> = {},
+): PolicyPod | undefined {
   if (spec.hostNetwork || isTerminalPhase(status?.phase)) return undefined
   const ips = (status?.podIPs ?? []).map(({ ip }) => ip ?? '').filter((ip) => ip !== '')
   return {
@@ -29,7 +33,8 @@ export function policyPodOf({ metadata, spec, status }: V1Pod): PolicyPod | unde
     labels: {
       ...metadata.labels,
       'projectcalico.org/namespace': metadata.namespace ?? '',
-      'projectcalico.org/serviceaccount': spec.serviceAccountName ?? '',
+      [accountLabel]: spec.serviceAccountName ?? '',
+      ...accountLabels(labelsOfAccount),
     },
     ips: ips.length > 0 ? ips : status?.podIP ? [status.podIP] : [],
     namedPorts: lastingContainers(spec).flatMap(({ ports = [] }) =>

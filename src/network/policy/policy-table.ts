@@ -1,6 +1,25 @@
-import { appliesTo, type CompiledPolicy, type Direction, type PodPeer, peersOf, policiesInOrder } from '#network/policy/compiled-policy.ts'
+import {
+  appliesTo,
+  type CompiledPolicy,
+  type Direction,
+  type PodPeer,
+  peersOf,
+  policiesInOrder,
+  type ServiceEndpoint,
+  servicesOf,
+} from '#network/policy/compiled-policy.ts'
 import { peerSelects } from '#network/policy/evaluate.ts'
-import { type IpVersion, peerSet, policyChain, shortHash, versionOf, versions } from '#network/policy/policy-names.ts'
+import {
+  addressType,
+  type IpVersion,
+  peerSet,
+  policyChain,
+  servicePortSet,
+  serviceSet,
+  shortHash,
+  versionOf,
+  versions,
+} from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { policyRules, usesNamedPorts } from '#network/policy/policy-rules.ts'
 import { addElement, emptyFragment } from '#wire/nftables/nft-fragment.ts'
@@ -30,16 +49,22 @@ export class PolicyTable {
   readonly #namespaces = new Map<string, Labels>()
   /** Peers that any policy means, and how many rules do. */
   readonly #peers = new Map<string, { peer: PodPeer; uses: number; members: Set<string> }>()
+  /** Endpoints of services, and how many rules name each. */
+  readonly #endpoints = new Map<string, readonly ServiceEndpoint[]>()
+  readonly #serviceUses = new Map<string, number>()
   /** Pods of this node, by the group of policies that isolates them. */
   readonly #groups = new Map<string, Set<string>>()
   readonly #groupOf = new Map<string, string>()
+  readonly #linkPrefix: string | undefined
   #ranges: readonly string[] = []
   /** Pods whose isolation is to be looked at again. */
   readonly #stirred = new Set<string>()
   #hasStirredPorts = false
 
-  constructor(nodeName: string, tableName = 'kube-network-policy') {
+  /** `linkPrefix`: of the links that the node's pods have, where their addresses may be of any range. */
+  constructor(nodeName: string, tableName = 'kube-network-policy', { linkPrefix }: { linkPrefix?: string } = {}) {
     this.#nodeName = nodeName
+    this.#linkPrefix = linkPrefix
     this.#table = new NftTable('inet', tableName)
     this.#putBase()
   }
@@ -53,7 +78,9 @@ export class PolicyTable {
   setPolicy(policy: CompiledPolicy): void {
     const previous = this.#policies.get(policy.key)
     for (const peer of peersOf(policy)) this.#use(peer)
+    for (const service of servicesOf(policy)) this.#useService(service, 1)
     for (const peer of previous === undefined ? [] : peersOf(previous)) this.#release(peer)
+    for (const service of previous === undefined ? [] : servicesOf(previous)) this.#useService(service, -1)
     this.#policies.set(policy.key, policy)
     this.#putPolicy(policy)
     this.#stir(policy.namespace)
@@ -67,7 +94,15 @@ export class PolicyTable {
     this.#stir(policy.namespace)
     for (const direction of directions) this.#table.remove(`policy ${direction} ${key}`)
     for (const peer of peersOf(policy)) this.#release(peer)
+    for (const service of servicesOf(policy)) this.#useService(service, -1)
     if (this.#policies.size === 0) this.#putBase()
+  }
+
+  /** By `namespace/name`. */
+  setService(service: string, endpoints: readonly ServiceEndpoint[]): void {
+    if (endpoints.length === 0) this.#endpoints.delete(service)
+    else this.#endpoints.set(service, endpoints)
+    if (this.#serviceUses.has(service)) this.#putService(service)
   }
 
   setNamespace(name: string, labels: Labels): void {
@@ -157,6 +192,31 @@ export class PolicyTable {
     this.#peers.delete(peer.key)
     for (const key of known.members) this.#table.remove(`member ${peer.key} ${key}`)
     this.#table.remove(`peers ${peer.key}`)
+  }
+
+  #useService(service: string, more: number): void {
+    const uses = (this.#serviceUses.get(service) ?? 0) + more
+    if (uses > 0) {
+      this.#serviceUses.set(service, uses)
+      if (uses === more) this.#putService(service)
+      return
+    }
+    this.#serviceUses.delete(service)
+    this.#table.remove(`service ${service}`)
+  }
+
+  #putService(service: string): void {
+    const fragment = emptyFragment()
+    for (const version of versions) {
+      fragment.sets.set(serviceSet(service, version), `type ${addressType(version)};`)
+      fragment.sets.set(servicePortSet(service, version), `type ${addressType(version)} . inet_proto . inet_service;`)
+    }
+    const endpoints = this.#endpoints.get(service) ?? []
+    for (const ip of new Set(endpoints.map((endpoint) => endpoint.ip))) addElement(fragment, serviceSet(service, versionOf(ip)), ip)
+    for (const each of new Set(endpoints.map(({ ip, protocol, port }) => `${ip} . ${protocol.toLowerCase()} . ${port}`))) {
+      addElement(fragment, servicePortSet(service, versionOf(each)), each)
+    }
+    this.#table.put(`service ${service}`, fragment)
   }
 
   #putMember(peerKey: string, podKey: string, pod: PolicyPod | undefined): void {
@@ -268,7 +328,8 @@ export class PolicyTable {
       for (const direction of directions) sets.set(`${direction}${version}`, `type ${type} : verdict;`)
     }
     chains.set('ingress', ['ip daddr vmap @ingress4', 'ip6 daddr vmap @ingress6', 'accept'])
-    chains.set('guard', this.#policies.size === 0 ? [] : this.#ranges.flatMap(guard))
+    const closed = this.#linkPrefix === undefined ? this.#ranges.flatMap(guard) : linkGuard(this.#linkPrefix)
+    chains.set('guard', this.#policies.size === 0 ? [] : closed)
     chains.set('forward', [
       'type filter hook forward priority 0;',
       'ct state established,related accept',
@@ -293,4 +354,15 @@ function guard(range: string): string[] {
   const version: IpVersion = versionOf(range)
   const ip = version === 4 ? 'ip' : 'ip6'
   return [`${ip} daddr ${range} ${ip} daddr != @pods${version} drop`, `${ip} saddr ${range} ${ip} saddr != @pods${version} drop`]
+}
+
+/** The same where pods are known by their links. */
+function linkGuard(prefix: string): string[] {
+  return versions.flatMap((version) => {
+    const ip = version === 4 ? 'ip' : 'ip6'
+    return [
+      `meta nfproto ipv${version} oifname "${prefix}*" ${ip} daddr != @pods${version} drop`,
+      `meta nfproto ipv${version} iifname "${prefix}*" ${ip} saddr != @pods${version} drop`,
+    ]
+  })
 }

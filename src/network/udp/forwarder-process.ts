@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { type PidFile, runningPid, stopByPidFile } from '#base/pid-file.ts'
 import type { Processes } from '#base/processes.ts'
 import type { ForwarderSettings } from '#network/udp/udp-forwarder.ts'
 
@@ -22,12 +23,12 @@ const stopTimeoutMs = 5000
 export class ForwarderProcess {
   readonly #options: ForwarderProcessOptions
   readonly #settingsFile: string
-  readonly #pidFile: string
+  readonly #pidFile: PidFile
 
   constructor(options: ForwarderProcessOptions) {
     this.#options = options
     this.#settingsFile = join(options.directory, 'udp-forwarder.json')
-    this.#pidFile = join(options.directory, 'udp-forwarder.pid')
+    this.#pidFile = { path: join(options.directory, 'udp-forwarder.pid'), commandWords: [this.#settingsFile] }
   }
 
   /** Other nodes are taken up while it runs; another place to listen at, or another device, needs another process. */
@@ -35,7 +36,7 @@ export class ForwarderProcess {
     const { files, directory } = this.#options
     const text = JSON.stringify(settings)
     const before = await files.readTextIfPresent(this.#settingsFile)
-    const isRunning = (await this.#runningPid()) !== undefined
+    const isRunning = await this.isRunning()
     if (isRunning && before === text) return
     const known = before === undefined ? undefined : (JSON.parse(before) as ForwarderSettings)
     const isSamePlace = known?.device === settings.device && JSON.stringify(known.at) === JSON.stringify(settings.at)
@@ -46,21 +47,12 @@ export class ForwarderProcess {
   }
 
   async isRunning(): Promise<boolean> {
-    return (await this.#runningPid()) !== undefined
+    return (await runningPid(this.#pidFile, this.#options)) !== undefined
   }
 
   async stop(): Promise<void> {
-    const { processes, clock, files } = this.#options
-    const pid = await this.#runningPid()
-    if (pid !== undefined) {
-      processes.kill(pid, 'SIGTERM')
-      const untilMs = clock.monotonic() + stopTimeoutMs
-      while (processes.isAlive(pid)) {
-        if (clock.monotonic() > untilMs) processes.kill(pid, 'SIGKILL')
-        await clock.sleep(20)
-      }
-    }
-    for (const path of [this.#settingsFile, this.#pidFile]) await files.remove(path)
+    await stopByPidFile(this.#pidFile, { ...this.#options, timeoutMs: stopTimeoutMs })
+    await this.#options.files.remove(this.#settingsFile)
   }
 
   async #start(): Promise<void> {
@@ -70,18 +62,9 @@ export class ForwarderProcess {
       const enter = namespace === undefined ? [] : ['nsenter', `--net=${namespace}`, '--']
       const [command = '', ...args] = [...enter, ...program, this.#settingsFile]
       const child = await processes.start(command, args, { detached: true, output: output.descriptor })
-      await files.write(this.#pidFile, `${child.pid}\n`)
+      await files.write(this.#pidFile.path, `${child.pid}\n`)
     } finally {
       await output.close()
     }
-  }
-
-  async #runningPid(): Promise<number | undefined> {
-    const { files, processes } = this.#options
-    const pid = Number(await files.readTextIfPresent(this.#pidFile))
-    if (!pid || !processes.isAlive(pid)) return undefined
-    // Numbers of processes are given again.
-    const words = ((await files.readTextIfPresent(`/proc/${pid}/cmdline`).catch(() => '')) ?? '').split('\0')
-    return words.includes(this.#settingsFile) ? pid : undefined
   }
 }

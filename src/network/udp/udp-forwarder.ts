@@ -1,5 +1,6 @@
 /** Flannel's oldest backend: packets of pods go from node to node in datagrams, by a program instead of the kernel. */
 import type { Files } from '#base/files.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { Logger } from '#base/log.ts'
 import type { SocketAddress, Sockets } from '#base/sockets.ts'
 import type { TunDevice } from '#base/tun-device.ts'
@@ -18,11 +19,11 @@ export type UdpForwarderOptions = {
 
 /** Runs until the device is taken away; follows its file. Nodes that are not in the file are not heard: anybody could send packets to pods. */
 export async function runUdpForwarder({ settingsFile, files, sockets, logger, openTun }: UdpForwarderOptions): Promise<void> {
-  let settings = JSON.parse(await files.readText(settingsFile)) as ForwarderSettings
-  let table = new ForwardTable(settings.ranges)
-  let nodes = new Set(settings.ranges.map(({ address }) => address))
+  using changes = FollowedFiles.at([settingsFile], files)
+  const { device, at, ranges } = JSON.parse(await files.readText(settingsFile)) as ForwarderSettings
+  let table = new ForwardTable(ranges)
+  let nodes = new Set(ranges.map(({ address }) => address))
   const ended = Promise.withResolvers<void>()
-  const { device, at } = settings
   let tun: TunDevice | undefined
   const socket = await sockets.bindUdp(at, (packet, from) => {
     if (nodes.has(from.host)) tun?.write(packet)
@@ -33,20 +34,15 @@ export async function runUdpForwarder({ settingsFile, files, sockets, logger, op
     if (host !== undefined) socket.send(Uint8Array.from(packet), { host, port: at.port })
   }
   tun = await openTun(device, send, ended.reject)
-  using _watch = files.watch(settingsFile, () => {
-    void files.readTextIfPresent(settingsFile).then((text) => {
-      if (text === undefined) return
-      try {
-        settings = JSON.parse(text) as ForwarderSettings
-      } catch {
-        // It is being written: the next change comes at once.
-        return
-      }
-      table = new ForwardTable(settings.ranges)
-      nodes = new Set(settings.ranges.map(({ address }) => address))
-      logger.debug('the nodes that packets are forwarded to have changed', { nodes: nodes.size })
-    })
-  })
+  const readPeers = async () => {
+    const text = await files.readTextIfPresent(settingsFile)
+    if (text === undefined) return
+    const { ranges } = JSON.parse(text) as ForwarderSettings
+    table = new ForwardTable(ranges)
+    nodes = new Set(ranges.map(({ address }) => address))
+    logger.debug('pod network: udp peers changed', { nodes: nodes.size })
+  }
+  changes.readAgain(readPeers, (error) => logger.error('pod network: failed to read the udp peers', { settingsFile, error: String(error) }))
   try {
     await ended.promise
   } finally {

@@ -1,6 +1,7 @@
 import type { V1Node } from '#api/core/v1/types.gen.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import type { ProxyMetrics } from '#proxy/proxy-metrics.ts'
 import type { IpFamily } from '#proxy/service-table/service-port.ts'
@@ -75,7 +76,7 @@ export class ProxyHealth {
       // Old readers take it for the last look of a proxy that is well.
       lastUpdated: isWell ? formatTime(nowMs) : lastUpdated,
       currentTime: formatTime(nowMs),
-      ...(isHealthz ? { nodeEligible: this.isNodeEligible } : {}),
+      ...defined({ nodeEligible: isHealthz ? this.isNodeEligible : undefined }),
       healthy: this.isHealthy,
       status: Object.fromEntries(families.map((family) => [family, { lastUpdated, healthy: this.isHealthy }])),
     }

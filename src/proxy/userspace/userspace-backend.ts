@@ -37,7 +37,7 @@ export class UserspaceBackend implements ProxyBackend {
   readonly #open = new Map<string, Map<string, Open>>()
   readonly #turns = new Map<string, RoundRobin>()
   readonly #routes = new Set<string>()
-  #hasToldOfAddresses = false
+  #hasWarnedOfAddresses = false
 
   constructor(options: UserspaceBackendOptions) {
     this.#options = options
@@ -122,8 +122,8 @@ export class UserspaceBackend implements ProxyBackend {
         choose: (current, client) => this.#choose({ ...now(), plan: current }, client),
       })
     } catch (error) {
-      if (!this.#hasToldOfAddresses) {
-        this.#hasToldOfAddresses = true
+      if (!this.#hasWarnedOfAddresses) {
+        this.#hasWarnedOfAddresses = true
         logger.warn(
           'some addresses of services are not this machine’s to listen on: only node ports work there; root is needed for the others',
           {

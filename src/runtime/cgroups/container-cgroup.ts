@@ -101,11 +101,18 @@ const usualDevices = [
   'c 136:* rwm',
 ]
 
+export type AllowedDevice = { kind: 'blockDevice' | 'characterDevice'; major: number; minor: number; permissions: string }
+
 /** With v2 the kernel asks programs instead of files; there the mounts of a container allow no devices but those bound into it. */
-export function deviceRules({ version, roots }: CgroupFiles, group: string): { path: string; text: string }[] {
+export function deviceRules(
+  { version, roots }: CgroupFiles,
+  group: string,
+  devices: readonly AllowedDevice[],
+): { path: string; text: string }[] {
   const root = roots.get('devices')
   if (version !== 1 || root === undefined) return []
-  const allowed = usualDevices.map((text) => ({ path: join(root, group, 'devices.allow'), text }))
+  const own = devices.map(({ kind, major, minor, permissions }) => `${kind === 'blockDevice' ? 'b' : 'c'} ${major}:${minor} ${permissions}`)
+  const allowed = [...usualDevices, ...own].map((text) => ({ path: join(root, group, 'devices.allow'), text }))
   return [{ path: join(root, group, 'devices.deny'), text: 'a' }, ...allowed]
 }
 

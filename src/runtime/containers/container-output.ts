@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '#base/clock.ts'
 import { descriptors } from '#base/descriptors.ts'
+import { endedOrQuiet } from '#base/ended-or-quiet.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Files, OpenFile } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
@@ -20,6 +21,8 @@ export type ContainerOutputOptions = {
   logger: Logger
 }
 
+/** So much is written before anything else happens: what was read and is not written yet is lost with an agent that is killed. */
+const mostAtOnceBytes = 16 * 1024
 /** Whoever writes faster than the disk takes waits. */
 const mostPendingBytes = 1 << 20
 
@@ -27,7 +30,6 @@ export class ContainerOutput {
   readonly #options: ContainerOutputOptions
   readonly #lines = { stdout: new LogLines('stdout'), stderr: new LogLines('stderr') }
   readonly #sources: Duplex[] = []
-  readonly #ends: Promise<void>[] = []
   readonly #listeners = new Set<OutputListener>()
   #terminal: number | undefined
   #terminalStream: Duplex | undefined
@@ -35,6 +37,9 @@ export class ContainerOutput {
   #pending: Uint8Array[] = []
   #pendingBytes = 0
   #writing: Promise<void> | undefined
+  #last: Promise<void> = Promise.resolve()
+  /** Steps that have begun or wait for their turn. */
+  #turns = 0
 
   constructor(options: ContainerOutputOptions) {
     this.#options = options
@@ -67,39 +72,37 @@ export class ContainerOutput {
 
   take(stream: 'stdout' | 'stderr', bytes: Uint8Array): void {
     for (const listener of this.#listeners) listener(stream, bytes)
-    for (const piece of this.#lines[stream].add(bytes, this.#options.clock.nowMicros())) this.#append(piece)
+    const pieces = this.#lines[stream].add(bytes, this.#options.clock.nowMicros())
+    if (pieces.length === 0 || this.#isWrittenAtOnce(pieces)) return
+    for (const piece of pieces) this.#append(piece)
     this.#flush()
   }
 
-  /** Resolves when all that was written is in the log; what still writes after `patienceMs` is not waited for. */
+  /** Resolves when all that was written is in the log; who holds it open without a word for `patienceMs` is not waited for. */
   async end(patienceMs: number): Promise<void> {
-    const over = new AbortController()
-    const patience = this.#options.clock.sleep(patienceMs, over.signal).catch(() => {})
-    await Promise.race([Promise.all(this.#ends), patience])
-    over.abort()
+    await endedOrQuiet(this.#sources, { clock: this.#options.clock, quietMs: patienceMs })
     this.#stopReading()
     for (const stream of ['stdout', 'stderr'] as const) {
       for (const piece of this.#lines[stream].end(this.#options.clock.nowMicros())) this.#append(piece)
     }
     this.#flush()
-    await this.#writing
-    await this.#log?.close()
-    this.#log = undefined
+    await this.#closeLog()
   }
 
   /** Goes on with a new file of the same name. */
-  async reopen(): Promise<void> {
-    await this.#writing
-    await this.#log?.close()
-    this.#log = undefined
-    if (this.#options.logFile !== '') this.#log = await this.#open()
+  reopen(): Promise<void> {
+    if (this.#options.logFile === '') return Promise.resolve()
+    return this.#inTurn(async () => {
+      await this.#log?.close()
+      this.#log = undefined
+      this.#log = await this.#open()
+    })
   }
 
   /** Leaves the container writing, for the next agent to read. */
   async leave(): Promise<void> {
     this.#stopReading()
-    await this.#writing
-    await this.#log?.close()
+    await this.#closeLog()
   }
 
   #isLeft = false
@@ -112,11 +115,23 @@ export class ContainerOutput {
   #read(stream: 'stdout' | 'stderr', source: Duplex): void {
     this.#sources.push(source)
     const ended = new Promise<void>((resolve) => source.once('close', resolve).once('end', resolve))
-    this.#ends.push(ended)
     void ended.then(() => this.#isLeft || this.#options.onEnd?.())
     // A terminal whose last program has gone fails to be read.
     source.on('error', () => source.destroy())
     source.on('data', (bytes: Buffer) => this.take(stream, bytes))
+  }
+
+  /** Little, and after all that came before it. */
+  #isWrittenAtOnce(pieces: readonly Uint8Array[]): boolean {
+    const isInTurn = this.#turns === 0 && this.#pending.length === 0
+    const isLittle = pieces.reduce((sum, { length }) => sum + length, 0) <= mostAtOnceBytes
+    if (!isInTurn || !isLittle || this.#log?.writeAtOnce === undefined) return false
+    try {
+      this.#log.writeAtOnce(Buffer.concat(pieces))
+    } catch (error) {
+      this.#isLost(error)
+    }
+    return true
   }
 
   #append(piece: Uint8Array): void {
@@ -128,11 +143,28 @@ export class ContainerOutput {
 
   #flush(): void {
     if (this.#pending.length === 0 || this.#writing !== undefined) return
-    this.#writing = this.#write().finally(() => {
+    this.#writing = this.#inTurn(() => this.#write()).finally(() => {
       this.#writing = undefined
       for (const source of this.#sources) if (source.isPaused()) source.resume()
       this.#flush()
     })
+  }
+
+  /** When nothing is left to be written: a write that has ended may have been followed by another. */
+  async #closeLog(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing
+    await this.#inTurn(async () => {
+      await this.#log?.close()
+      this.#log = undefined
+    })
+  }
+
+  /** One after the other: a file that is being written to is not changed for another, and none is opened twice. */
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    this.#turns++
+    const turn = this.#last.then(step)
+    this.#last = turn.catch(() => {}).then(() => void this.#turns--)
+    return turn
   }
 
   async #write(): Promise<void> {
@@ -143,9 +175,13 @@ export class ContainerOutput {
       this.#log ??= await this.#open()
       await this.#log.write(bytes)
     } catch (error) {
-      // A full disk must not stop the container; what could not be written is lost, and said to be.
-      this.#options.logger.warn('failed to write the log of a container', { file: this.#options.logFile, error: errorMessage(error) })
+      this.#isLost(error)
     }
+  }
+
+  /** A full disk must not stop the container; what could not be written is lost, and said to be. */
+  #isLost(error: unknown): void {
+    this.#options.logger.warn('failed to write the log of a container', { file: this.#options.logFile, error: errorMessage(error) })
   }
 
   async #open(): Promise<OpenFile> {

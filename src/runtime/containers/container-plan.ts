@@ -4,17 +4,27 @@ import type { CgroupFiles } from '#base/cgroup-files.ts'
 import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
-import { controllersFor, deviceRules, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
+import { type AllowedDevice, controllersFor, deviceRules, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
 import { type FoundUser, findUser } from '#runtime/containers/find-user.ts'
+import { hostRootParts } from '#runtime/containers/host-root.ts'
+import { imagePart } from '#runtime/containers/image-mounts.ts'
 import type { StoredImage } from '#runtime/images/stored-image.ts'
 import { capabilitiesOf } from '#runtime/launch/capabilities.ts'
-import type { BindMount, ContainerSpec, ProcessSpec } from '#runtime/launch/process-spec.ts'
+import type { BindMount, ContainerSpec, ProcessSpec, UsersSpec } from '#runtime/launch/process-spec.ts'
 import type { ContainerRecord, SandboxRecord } from '#runtime/records.ts'
 import type { RuntimePaths } from '#runtime/runtime-paths.ts'
-import { compileFilter } from '#runtime/seccomp/compile-filter.ts'
+import { compileFilter, type FilterProfile } from '#runtime/seccomp/compile-filter.ts'
 import { defaultProfile } from '#runtime/seccomp/default-profile.ts'
 import { readProfile } from '#runtime/seccomp/read-profile.ts'
-import { type ContainerConfig, type ContainerSecurityContext, namespaceModes, profileTypes, propagations } from '#wire/cri/cri-types.ts'
+import { areSameUsers, hostIdOf, type PodUsers } from '#runtime/user-namespace.ts'
+import {
+  type ContainerConfig,
+  type ContainerSecurityContext,
+  type CriMount,
+  namespaceModes,
+  profileTypes,
+  propagations,
+} from '#wire/cri/cri-types.ts'
 
 export type PlanContext = {
   paths: RuntimePaths
@@ -49,7 +59,7 @@ export function argsOf(image: StoredImage, { command = [], args = [] }: Containe
   return all
 }
 
-export async function userOf(image: StoredImage, config: ContainerConfig, files: Files): Promise<FoundUser> {
+export async function userOf(image: StoredImage, config: ContainerConfig, { files, hasOneUser }: PlanContext): Promise<FoundUser> {
   const {
     runAsUser,
     runAsUsername = '',
@@ -59,9 +69,14 @@ export async function userOf(image: StoredImage, config: ContainerConfig, files:
   } = config.linux?.securityContext ?? {}
   const user = runAsUser !== undefined ? String(runAsUser.value) : runAsUsername || (image.config.User ?? '')
   const lists = { passwd: await fileOf(image, 'etc/passwd', files), group: await fileOf(image, 'etc/group', files) }
-  return findUser(
+  const found = findUser(
     { user, ...defined({ gid: runAsGroup?.value }), groups: supplementalGroups, mergesGroups: supplementalGroupsPolicy === 0 },
     lists,
+  )
+  if (!hasOneUser || (found.uid === 0 && found.gid === 0)) return found
+  throw new GrpcError(
+    grpcCodes.failedPrecondition,
+    `a container cannot run as user ${found.uid}, group ${found.gid}: the user namespace of this node has no other user than root; ranges of /etc/subuid and /etc/subgid, and newuidmap (on Debian: apt install uidmap), give it more`,
   )
 }
 
@@ -92,7 +107,8 @@ export async function processOf(
   const capabilities = capabilitiesOf({ isPrivileged, add: addCapabilities, drop: dropCapabilities }, own)
   const ambient =
     addAmbientCapabilities.length === 0 ? 0n : capabilitiesOf({ isPrivileged: false, add: addAmbientCapabilities, drop: ['ALL'] }, own)
-  const seccompFilter = isPrivileged ? undefined : await filterOf(security, capabilities, context)
+  const seccompProfile = isPrivileged ? undefined : await profileOf(security, capabilities, context)
+  const seccompFilter = seccompProfile && compileFilter(seccompProfile, context.processor)
   const { uid, gid, groups } = record.user
   const home = record.env.some((variable) => variable.startsWith('HOME=')) ? [] : [`HOME=${uid === 0 ? '/root' : '/'}`]
   return {
@@ -101,24 +117,29 @@ export async function processOf(
     directory: config.workingDir || image.config.WorkingDir || '/',
     ...{ uid, gid, groups, capabilities, ambient: ambient & capabilities },
     hasNoNewPrivileges: security.noNewPrivs ?? false,
-    ...defined({ seccompFilter, oomScoreAdjust: config.linux?.resources?.oomScoreAdj, appArmorProfile: appArmorOf(security) }),
+    ...defined({
+      seccompFilter,
+      seccompProfile,
+      oomScoreAdjust: config.linux?.resources?.oomScoreAdj,
+      appArmorProfile: appArmorOf(security),
+    }),
     hasTerminal: config.tty ?? false,
     maySetGroups: !context.hasOneUser,
   }
 }
 
-async function filterOf(
+async function profileOf(
   { seccomp }: ContainerSecurityContext,
   capabilities: bigint,
   { files, processor }: PlanContext,
-): Promise<Uint8Array | undefined> {
+): Promise<FilterProfile | undefined> {
   const { profileType = profileTypes.Unconfined, localhostRef = '' } = seccomp ?? {}
   if (profileType === profileTypes.Unconfined) return undefined
-  if (profileType === profileTypes.RuntimeDefault) return compileFilter(defaultProfile(capabilities, processor), processor)
+  if (profileType === profileTypes.RuntimeDefault) return defaultProfile(capabilities, processor)
   const text = await files.readTextIfPresent(localhostRef)
   if (text === undefined)
     throw new GrpcError(grpcCodes.invalidArgument, `cannot load seccomp profile "${localhostRef}": no such file or directory`)
-  return compileFilter(readProfile(text, capabilities, processor), processor)
+  return readProfile(text, capabilities, processor)
 }
 
 function appArmorOf({ apparmor }: ContainerSecurityContext): string | undefined {
@@ -126,10 +147,17 @@ function appArmorOf({ apparmor }: ContainerSecurityContext): string | undefined 
   return (apparmor.localhostRef ?? '').replace(/^localhost\//, '')
 }
 
+export type ContainerParts = {
+  image: StoredImage
+  process: ProcessSpec
+  target: ContainerRecord | undefined
+  findImage(name: string): StoredImage | undefined
+}
+
 export async function containerSpec(
   record: ContainerRecord,
   sandbox: SandboxRecord,
-  { image, process, target }: { image: StoredImage; process: ProcessSpec; target: ContainerRecord | undefined },
+  { image, process, target, findImage }: ContainerParts,
   context: PlanContext,
 ): Promise<ContainerSpec> {
   const { paths, files, cgroups, isRootless } = context
@@ -152,15 +180,20 @@ export async function containerSpec(
       mountPoint: own.root,
       isReadOnly: security.readonlyRootfs ?? false,
       hasUserAttributes: isRootless,
+      ...(isRootless && image.layers[0] === '/' ? { parts: await hostRootParts(record.id, paths, files) } : {}),
     },
     isPrivileged,
     namespaces: { pid: sandbox.process.pid, joins: (['net', 'ipc', 'uts'] as const).filter((kind) => isShared(kind, modes)) },
+    ...defined({ users: usersSpec(record, sandbox) }),
     pidNamespace: pidNamespaceOf(modes.pid ?? 0, sandbox, target),
     cgroupProcs: groups,
-    cgroupRules: cgroups === undefined || isPrivileged || isRootless ? [] : deviceRules(cgroups, record.cgroup),
+    cgroupRules:
+      cgroups === undefined || isPrivileged || isRootless
+        ? []
+        : deviceRules(cgroups, record.cgroup, await allowedDevices(record.config, files)),
     // Of the others it would see those of the whole machine.
     cgroups: { version: cgroups?.version ?? 2, controllers },
-    mounts: await bindsOf(record.config, place, files),
+    mounts: await bindsOf(record, place, files, findImage),
     sharedMemory: place.sharedMemory,
     hasNodeIpc: modes.ipc === namespaceModes.node,
     devices,
@@ -168,6 +201,7 @@ export async function containerSpec(
     readonlyPaths: isPrivileged ? [] : (await presentPaths(security.readonlyPaths ?? [], files)).map(({ path }) => path),
     // Whose network it shares must be ours for a file system of it to be mounted.
     bindsSys: isRootless && modes.network === namespaceModes.node,
+    bindsProc: isRootless && modes.pid === namespaceModes.node,
     hasCgroupNamespace: groups.length > 0,
     hasStdin: record.config.stdin ?? false,
     agentLock: paths.lock,
@@ -187,13 +221,36 @@ function pidNamespaceOf(mode: number, sandbox: SandboxRecord, target: ContainerR
   return 'own'
 }
 
+function usersSpec({ users, user }: ContainerRecord, { process }: SandboxRecord): UsersSpec | undefined {
+  if (users === undefined) return undefined
+  const root = { uid: hostIdOf(users.uids, 0) ?? 0, gid: hostIdOf(users.gids, 0) ?? 0 }
+  const processUid = hostIdOf(users.uids, user.uid)
+  const isKnown = processUid !== undefined && [user.gid, ...user.groups].every((group) => hostIdOf(users.gids, group) !== undefined)
+  if (!isKnown) throw new Error(`the user ${user.uid}, its group ${user.gid} or one of its groups is not in the user namespace of the pod`)
+  return { namespacePath: `/proc/${process.pid}/ns/user`, root, processUid }
+}
+
+/** A mount whose files are to belong to other users than the pod's cannot be made. */
+function isMapped({ uidMappings = [], gidMappings = [], hostPath }: CriMount, users: PodUsers | undefined): boolean {
+  if (uidMappings.length === 0 && gidMappings.length === 0) return false
+  if (users !== undefined && areSameUsers({ uids: uidMappings, gids: gidMappings }, users)) return true
+  throw new Error(`the mappings of users of the mount ${hostPath} are not those of the pod`)
+}
+
 async function bindsOf(
-  config: Omit<ContainerConfig, 'envs'>,
+  { config, users }: Pick<ContainerRecord, 'config' | 'users'>,
   sandbox: ReturnType<RuntimePaths['sandbox']>,
   files: Files,
+  findImage: ContainerParts['findImage'],
 ): Promise<BindMount[]> {
   const isPrivileged = config.linux?.securityContext?.privileged ?? false
-  const own = { isRecursivelyReadOnly: false, propagation: 'private' as const, isTrusted: false, isFile: true }
+  const own = {
+    isRecursivelyReadOnly: false,
+    propagation: 'private' as const,
+    isTrusted: false,
+    isFile: true,
+    isMapped: users !== undefined,
+  }
   const mounts: BindMount[] = []
   const given = new Set((config.mounts ?? []).map(({ containerPath }) => posix.normalize(containerPath)))
   const isReadOnly = config.linux?.securityContext?.readonlyRootfs ?? false
@@ -204,6 +261,11 @@ async function bindsOf(
     if (!given.has(target) && (await files.stat(source)) !== undefined) mounts.push({ ...own, source, target, isReadOnly })
   }
   for (const mount of config.mounts ?? []) {
+    if (mount.image !== undefined) {
+      const { isFile, ...source } = await imagePart(mount, findImage, files)
+      mounts.push({ ...own, isFile, source, target: posix.normalize(`/${mount.containerPath}`), isReadOnly: true })
+      continue
+    }
     let found = await files.statTarget(mount.hostPath)
     if (found === undefined) {
       // As other runtimes do: a path on the node that is not there becomes a directory.
@@ -218,6 +280,7 @@ async function bindsOf(
       isRecursivelyReadOnly: mount.recursiveReadOnly ?? false,
       propagation: propagationNames[mount.propagation ?? propagations.private] ?? 'private',
       isTrusted: isPrivileged,
+      isMapped: isMapped(mount, users),
     })
   }
   // What lies in another comes after it.
@@ -238,6 +301,17 @@ async function presentPaths(paths: readonly string[], files: Files): Promise<{ p
     if (stat !== undefined) found.push({ path, isFile: stat.kind !== 'directory' })
   }
   return found
+}
+
+async function allowedDevices({ devices = [] }: Omit<ContainerConfig, 'envs'>, files: Files): Promise<AllowedDevice[]> {
+  const found = await Promise.all(
+    devices.map(async ({ hostPath, permissions }): Promise<AllowedDevice[]> => {
+      const { kind, deviceNumber } = (await files.statTarget(hostPath)) ?? {}
+      if ((kind !== 'blockDevice' && kind !== 'characterDevice') || deviceNumber === undefined) return []
+      return [{ kind, ...deviceNumber, permissions: permissions || 'rwm' }]
+    }),
+  )
+  return found.flat()
 }
 
 /** Those of the node; terminals and memory are the container's own. */

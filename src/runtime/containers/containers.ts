@@ -1,21 +1,32 @@
 /** Containers: made, started, taken over from the agent before, ended, removed. */
+
 import { join } from 'node:path'
+import { defined } from '#base/defined.ts'
 import { descriptors } from '#base/descriptors.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import { hadOom, limitCgroup, processesIn } from '#runtime/cgroups/container-cgroup.ts'
+import { withCdiDevices } from '#runtime/containers/cdi-devices.ts'
 import { ContainerOutput } from '#runtime/containers/container-output.ts'
 import { argsOf, containerSpec, environmentOf, type PlanContext, processOf, userOf } from '#runtime/containers/container-plan.ts'
 import { exitOf } from '#runtime/containers/exit-record.ts'
+import { stopSignalOf } from '#runtime/containers/stop-signal.ts'
 import type { StoredImage } from '#runtime/images/stored-image.ts'
 import { containerScript } from '#runtime/launch/container-script.ts'
+import type { Launch, Launched } from '#runtime/launch/launcher.ts'
+import type { ContainerSpec } from '#runtime/launch/process-spec.ts'
 import { terminalEnds } from '#runtime/launch/process-steps.ts'
+import { whyNotOci } from '#runtime/oci/oci-config.ts'
+import type { OciRuntime } from '#runtime/oci/oci-runtime.ts'
 import { type ContainerRecord, Records, type SandboxRecord } from '#runtime/records.ts'
 import type { SandboxesOptions } from '#runtime/sandboxes/sandboxes.ts'
+import { podUsersOf } from '#runtime/user-namespace.ts'
 import type { ContainerConfig, LinuxResources } from '#wire/cri/cri-types.ts'
 
-export type ContainersOptions = Omit<SandboxesOptions, 'networking' | 'nobody'> & {
+export type ContainersOptions = Omit<SandboxesOptions, 'networking' | 'nobody' | 'whyNoUsers'> & {
   context: PlanContext
+  /** Makes containers in our place, those that it can. */
+  oci?: OciRuntime
   findImage(name: string): StoredImage | undefined
   /** A container has changed by itself or by a call. */
   onChange(record: ContainerRecord, change: 'created' | 'started' | 'stopped' | 'deleted'): void
@@ -80,7 +91,8 @@ export class Containers {
     await this.#ends.get(id)?.promise
   }
 
-  async create(sandbox: SandboxRecord, config: ContainerConfig): Promise<string> {
+  async create(sandbox: SandboxRecord, asked: ContainerConfig): Promise<string> {
+    const config = await withCdiDevices(asked, this.#options.files)
     const { random, clock, files, paths, context, findImage, cgroups } = this.#options
     const image = findImage(config.image.image)
     if (image === undefined) throw new GrpcError(grpcCodes.notFound, `failed to resolve image "${config.image.image}": not found`)
@@ -88,15 +100,16 @@ export class Containers {
     const { envs: _, ...kept } = config
     const resources = config.linux?.resources ?? {}
     const cgroup = `${sandbox.config.linux?.cgroupParent || '/typernetes'}/${id}`
-    const user = await userOf(image, config, files)
+    const user = await userOf(image, config, context)
     argsOf(image, config)
     const record: ContainerRecord = {
       ...{ id, sandboxId: sandbox.id, config: kept, env: environmentOf(image, config, sandbox.config.hostname ?? ''), imageId: image.id },
       ...{ state: 'created', createdNanos: String(BigInt(clock.nowMicros()) * 1000n), startedNanos: '0', finishedNanos: '0' },
       ...{ exitCode: 0, reason: '', message: '', cgroup, resources, user: { uid: user.uid, gid: user.gid, groups: user.groups } },
       logFile: sandbox.config.logDirectory && config.logPath ? join(sandbox.config.logDirectory, config.logPath) : '',
-      stopSignal: signalOf(config.stopSignal) ?? image.config.StopSignal ?? 'SIGTERM',
+      stopSignal: stopSignalOf(config.stopSignal) ?? image.config.StopSignal ?? 'SIGTERM',
       hasCgroupNamespace: cgroups !== undefined,
+      ...defined({ users: podUsersOf(sandbox.config) }),
     }
     // What cannot be started is refused before anything is made of it.
     await processOf(record, kept, image, context)
@@ -155,6 +168,8 @@ export class Containers {
     this.#records.forget(record.id)
     await files.remove(paths.container(record.id).exit)
     await files.remove(paths.container(record.id).directory)
+    // Also where it was made by a program that is not asked any more.
+    await files.remove(join(paths.oci, record.id))
     this.#options.onChange(record, 'deleted')
   }
 
@@ -194,7 +209,7 @@ export class Containers {
   }
 
   async #launch(record: ContainerRecord, sandbox: SandboxRecord): Promise<void> {
-    const { context, launcher, paths, cgroups, findImage, clock, table, files } = this.#options
+    const { context, paths, cgroups, findImage, clock, table, files } = this.#options
     const image = findImage(record.imageId)
     if (image === undefined) throw new Error(`the image ${record.imageId} is gone`)
     const place = paths.container(record.id)
@@ -203,7 +218,7 @@ export class Containers {
     const spec = await containerSpec(
       record,
       sandbox,
-      { image, process, target: targetId === '' ? undefined : this.running(targetId) },
+      { image, process, target: targetId === '' ? undefined : this.running(targetId), findImage },
       context,
     )
     if (cgroups !== undefined) {
@@ -225,7 +240,6 @@ export class Containers {
       const exit = open(descriptors.openForWriting(place.exit))
       const stdin = record.config.stdin && !hasTerminal ? pipe('stdin') : 'nothing'
       const streams = hasTerminal ? (['nothing', 'nothing', 'nothing'] as const) : ([stdin, pipe('stdout'), pipe('stderr')] as const)
-      const script = containerScript(spec, launcher.program, launcher.architecture)
       const name = `typernetes: container ${record.config.metadata.name}`
       // Read from the beginning on: a container that writes at once and ends is heard as well.
       const output = this.#outputOf(record)
@@ -236,14 +250,14 @@ export class Containers {
         pid,
         process: launched,
         terminal,
-      } = await launcher.launch({ script, name, streams, further: [exit], hasTerminal }).catch(async (error) => {
+      } = await this.#make(record, spec, { name, streams, further: [exit] }).catch(async (error) => {
         await output.leave()
         throw error
       })
       const startedNanos = String(BigInt(clock.nowMicros()) * 1000n)
       const [inner, monitor] = await Promise.all([table.find(pid), table.find(launched.pid)])
       const running: ContainerRecord = {
-        ...{ ...record, state: 'running', startedNanos, ...(inner && { process: inner }), ...(monitor && { monitor }) },
+        ...{ ...record, state: 'running', startedNanos, ...defined({ process: inner, monitor }) },
         identity: {
           ...{ directory: process.directory, hasNoNewPrivileges: process.hasNoNewPrivileges, maySetGroups: process.maySetGroups },
           ...{ capabilities: String(process.capabilities), ambient: String(process.ambient) },
@@ -251,16 +265,29 @@ export class Containers {
         },
         env: [...process.env],
       }
-      await this.#records.save(running)
-      if (terminal !== undefined) output.readTerminal(terminal)
+      // Before anybody sees that it runs: who stops it at once must have an end to wait for.
       this.#outputs.set(record.id, output)
       this.#ends.set(record.id, Promise.withResolvers())
+      await this.#records.save(running)
+      if (terminal !== undefined) output.readTerminal(terminal)
       this.#options.onChange(running, 'started')
       // It may have ended before anybody waited for it.
       await this.noticeEnd(record.id)
     } finally {
       for (const descriptor of opened) descriptors.close(descriptor)
     }
+  }
+
+  /** By another program where one is named and can do it, else by our own. */
+  async #make(
+    { id, cgroup }: ContainerRecord,
+    spec: ContainerSpec,
+    launch: Pick<Launch, 'name' | 'streams'> & { further: readonly number[] },
+  ): Promise<Pick<Launched, 'pid' | 'process' | 'terminal'>> {
+    const { launcher, oci } = this.#options
+    if (oci !== undefined && whyNotOci(spec) === undefined) return oci.launch(spec, { id, cgroup, ...launch })
+    const script = containerScript(spec, launcher.program, launcher.architecture)
+    return launcher.launch({ script, ...launch, hasTerminal: spec.process.hasTerminal })
   }
 
   #outputOf({ id, logFile }: ContainerRecord): ContainerOutput {
@@ -286,6 +313,7 @@ export class Containers {
 
   async #readExit(record: ContainerRecord) {
     const path = this.#options.paths.container(record.id).exit
+    // A container that was killed with the machine has left no exit code: exitOf says what it counts as.
     return exitOf(await this.#options.files.read(path).catch(() => new Uint8Array(0)))
   }
 
@@ -294,7 +322,7 @@ export class Containers {
     if (known !== undefined) return known
     const finishing = this.#settle(record)
       .catch((error: unknown) =>
-        this.#options.logger.error('failed to note the end of a container', { container: record.id, error: errorMessage(error) }),
+        this.#options.logger.error('failed to record container exit', { container: record.id, error: errorMessage(error) }),
       )
       .finally(() => this.#finishing.delete(record.id))
     this.#finishing.set(record.id, finishing)
@@ -309,6 +337,7 @@ export class Containers {
     await this.#killAll(record)
     const output = this.#outputs.get(record.id) ?? this.#outputOf(record)
     for (const stream of ['stdout', 'stderr'] as const) {
+      // Nothing was left over.
       const left = await files.read(paths.container(record.id).leftover(stream)).catch(() => undefined)
       if (left !== undefined) output.take(stream, left)
     }
@@ -323,6 +352,7 @@ export class Containers {
       reason: wasOom && exitCode !== 0 ? 'OOMKilled' : exit === undefined ? 'Unknown' : exitCode === 0 ? 'Completed' : 'Error',
     }
     await this.#records.save(ended)
+    await this.#options.oci?.forget(record.id)
     await cgroups?.remove(record.cgroup)
     this.#ends.get(record.id)?.resolve()
     this.#ends.delete(record.id)
@@ -336,27 +366,3 @@ export class Containers {
     for (const pid of await processesIn(cgroups, record.cgroup)) processes.kill(pid, 'SIGKILL')
   }
 }
-
-/** As CRI numbers them: alphabetically, some left out; 0 says nothing. */
-const signals: readonly string[] = [
-  ...[
-    '',
-    'SIGABRT',
-    'SIGALRM',
-    'SIGBUS',
-    'SIGCHLD',
-    'SIGCLD',
-    'SIGCONT',
-    'SIGFPE',
-    'SIGHUP',
-    'SIGILL',
-    'SIGINT',
-    'SIGIO',
-    'SIGIOT',
-    'SIGKILL',
-  ],
-  ...['SIGPIPE', 'SIGPOLL', 'SIGPROF', 'SIGPWR', 'SIGQUIT', 'SIGSEGV', 'SIGSTKFLT', 'SIGSTOP', 'SIGSYS', 'SIGTERM', 'SIGTRAP', 'SIGTSTP'],
-  ...['SIGTTIN', 'SIGTTOU', 'SIGURG', 'SIGUSR1', 'SIGUSR2', 'SIGVTALRM', 'SIGWINCH', 'SIGXCPU', 'SIGXFSZ'],
-]
-
-const signalOf = (number = 0): string | undefined => signals[number] || undefined

@@ -5,14 +5,16 @@ import type { CgroupFiles } from '#base/cgroup-files.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { descriptors } from '#base/descriptors.ts'
+import { endedOrQuiet } from '#base/ended-or-quiet.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Processes } from '#base/processes.ts'
 import { controllersFor, procsFiles } from '#runtime/cgroups/container-cgroup.ts'
 import { exitCodeOf } from '#runtime/containers/exit-record.ts'
-import { execScript } from '#runtime/launch/exec-script.ts'
+import { type ExecSpec, execScript } from '#runtime/launch/exec-script.ts'
 import { LaunchError, type Launcher } from '#runtime/launch/launcher.ts'
 import type { ProcessSpec } from '#runtime/launch/process-spec.ts'
 import type { ContainerRecord } from '#runtime/records.ts'
+import { namespaceModes } from '#wire/cri/cri-types.ts'
 
 export type ExecSeams = { launcher: Launcher; cgroups: CgroupFiles | undefined; clock: Clock; processes: Processes }
 
@@ -46,7 +48,7 @@ export async function startCommand(
       process: processFor(record, args, hasTerminal),
       pid,
       cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, record.cgroup, controllersFor(cgroups, record.resources)),
-      hasCgroupNamespace: record.hasCgroupNamespace,
+      namespaces: namespacesOf(record),
     },
     launcher.architecture,
   )
@@ -74,6 +76,19 @@ export async function startCommand(
     ),
     kill: () => processes.kill(launched.pid, 'SIGKILL'),
   }
+}
+
+/** Those of the node are the ones that the command is started in; a user other than root could not enter them again. */
+function namespacesOf({ config, hasCgroupNamespace, users }: ContainerRecord): ExecSpec['namespaces'] {
+  const { network, ipc, pid } = config.linux?.securityContext?.namespaceOptions ?? {}
+  return [
+    'mount',
+    ...(users === undefined ? [] : (['user'] as const)),
+    ...(network === namespaceModes.node ? [] : (['net', 'uts'] as const)),
+    ...(ipc === namespaceModes.node ? [] : (['ipc'] as const)),
+    ...(pid === namespaceModes.node ? [] : (['pid'] as const)),
+    ...(hasCgroupNamespace ? (['cgroup'] as const) : []),
+  ]
 }
 
 function failed(error: unknown): unknown {
@@ -104,9 +119,8 @@ export async function runCommand(record: ContainerRecord, args: readonly string[
       `failed to exec in container: timeout ${timeoutMs / 1000}s exceeded: context deadline exceeded`,
     )
   }
-  const patience = new AbortController()
-  await Promise.race([Promise.all([stdout.ended, stderr.ended]), seams.clock.sleep(outputPatienceMs, patience.signal).catch(() => {})])
-  patience.abort()
+  const sources = [command.stdout, command.stderr].filter((source) => source !== undefined)
+  await endedOrQuiet(sources, { clock: seams.clock, quietMs: outputPatienceMs, longestMs: 10 * outputPatienceMs })
   command.stdout?.destroy()
   command.stderr?.destroy()
   return { exitCode: outcome, stdout: stdout.bytes(), stderr: stderr.bytes() }
@@ -120,8 +134,7 @@ function collected(stream: Readable | undefined) {
     if (sizeBytes <= mostOutputBytes) pieces.push(piece)
   })
   stream?.on('error', () => {})
-  const ended = stream === undefined ? Promise.resolve() : new Promise<void>((resolve) => void stream.once('close', resolve))
-  return { bytes: () => Buffer.concat(pieces), ended }
+  return { bytes: () => Buffer.concat(pieces) }
 }
 
 function processFor(record: ContainerRecord, args: readonly string[], hasTerminal: boolean): ProcessSpec {
@@ -133,7 +146,6 @@ function processFor(record: ContainerRecord, args: readonly string[], hasTermina
     env: hasTerminal && !env.some((variable) => variable.startsWith('TERM=')) ? [...env, 'TERM=xterm'] : env,
     capabilities: BigInt(capabilities),
     ambient: BigInt(ambient),
-    ...defined({ oomScoreAdjust }),
-    ...(seccomp === undefined ? {} : { seccompFilter: Buffer.from(seccomp, 'base64') }),
+    ...defined({ oomScoreAdjust, seccompFilter: seccomp === undefined ? undefined : Buffer.from(seccomp, 'base64') }),
   }
 }

@@ -14,6 +14,7 @@ test('users are found by name and by number, and their groups with them', () => 
   assert.deepEqual(find('tester'), { uid: 1000, gid: 1001, groups: [1001, 50, 2000], home: '/home' })
   assert.deepEqual(find('1000'), find('tester'))
   assert.deepEqual(find('4242').groups, [0])
+  assert.deepEqual(find('tester', { groups: [77] }).groups, [1001, 50, 2000, 77], "the image's first")
 })
 
 test('a group that is asked for counts before the list’s, by name as well', () => {

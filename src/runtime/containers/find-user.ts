@@ -1,6 +1,6 @@
 /** Who a container's process is, from what was asked for and the image's own lists of users and groups. */
 
-export type UserWish = {
+export type UserRequest = {
   /** `1000`, `tester`, `tester:staff`, `1000:1000`; empty for root. */
   user: string
   gid?: number
@@ -12,7 +12,7 @@ export type UserWish = {
 export type FoundUser = { uid: number; gid: number; groups: number[]; home: string }
 
 /** `passwd` and `group` as the image has them. Throws where a name is not known there. */
-export function findUser({ user, gid, groups, mergesGroups }: UserWish, lists: { passwd: string; group: string }): FoundUser {
+export function findUser({ user, gid, groups, mergesGroups }: UserRequest, lists: { passwd: string; group: string }): FoundUser {
   const [name = '', groupName] = user.split(':')
   const users = rows(lists.passwd)
   const number = /^\d+$/.test(name) ? Number(name) : undefined
@@ -24,7 +24,8 @@ export function findUser({ user, gid, groups, mergesGroups }: UserWish, lists: {
   const own = gid ?? groupOf(groupName, lists.group) ?? Number(entry?.[3] ?? 0)
   const further =
     mergesGroups && entry !== undefined ? rows(lists.group).filter((row) => (row[3] ?? '').split(',').includes(entry[0] ?? '')) : []
-  const all = [own, ...groups, ...further.map((row) => Number(row[2]))]
+  // In the order that containerd and CRI-O have: clients compare the list.
+  const all = [own, ...further.map((row) => Number(row[2])), ...groups]
   return { uid, gid: own, groups: [...new Set(all)].filter((group) => group >= 0), home: entry?.[5] ?? '/' }
 }
 

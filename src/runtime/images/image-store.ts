@@ -100,14 +100,22 @@ export class ImageStore {
     }
   }
 
-  /** Resolves with the names of the images that came in. */
-  async import(archiveFile: string): Promise<string[]> {
+  /** Resolves with the names of the images that came in; `onProgress` hears of each layer. */
+  async import(archiveFile: string, onProgress: (doneBytes: number, totalBytes: number) => void = () => {}): Promise<string[]> {
     await using file = await this.#options.files.open(archiveFile, 'r')
     const names: string[] = []
-    for (const image of await readImageArchive(file)) {
+    const images = await readImageArchive(file)
+    const totalBytes = images.flatMap(({ blobs }) => blobs).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+    let doneBytes = 0
+    for (const image of images) {
       if (image.names.length === 0) throw new Error(`an image of ${archiveFile} has no name`)
-      names.push(...(await this.#importOne(image, archiveFile, file)))
+      const onLayer = (sizeBytes: number) => {
+        doneBytes += sizeBytes
+        onProgress(doneBytes, totalBytes)
+      }
+      names.push(...(await this.#importOne(image, archiveFile, file, onLayer)))
     }
+    onProgress(totalBytes, totalBytes)
     return names
   }
 
@@ -180,7 +188,12 @@ export class ImageStore {
     }
   }
 
-  async #importOne({ names, target, blobs }: ArchivedImage, archiveFile: string, file: OpenFile): Promise<string[]> {
+  async #importOne(
+    { names, target, blobs }: ArchivedImage,
+    archiveFile: string,
+    file: OpenFile,
+    onLayer: (sizeBytes: number) => void,
+  ): Promise<string[]> {
     const byDigest = new Map(blobs.map((blob) => [blob.digest, blob]))
     const find = (digest: string): ArchivedBlob => {
       const blob = byDigest.get(digest)
@@ -205,6 +218,7 @@ export class ImageStore {
       const { content, sizeBytes } = find(layer.digest)
       if ('bytes' in content) throw new Error('a layer of the archive is not in it')
       await this.#unpack(diffIds[index] ?? '', { path: archiveFile, start: content.position, sizeBytes })
+      onLayer(sizeBytes)
     }
     const repoTags = names.map((name) => fullNames(name)[0] ?? name)
     const sizeBytes = parts.layers.reduce((sum: number, { size }: Descriptor) => sum + size, parts.config.size)

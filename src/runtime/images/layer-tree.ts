@@ -2,7 +2,9 @@
  * A layer of an image as a tree of files of its own, in the way the kernel's overlay wants it. Archives may be hostile: where a path leads is
  * worked out here, from what the archive itself has made so far, and never asked of the disk, so that no link leads out of the tree.
  */
+
 import { posix } from 'node:path'
+import { defined } from '#base/defined.ts'
 import type { TreeOwner, TreeWriter } from '#base/tree-writer.ts'
 import type { TarHeader, TarListener } from '#wire/tar-reader.ts'
 
@@ -89,7 +91,7 @@ export class LayerTree implements TarListener {
       default:
         this.#writer.makeNode(path, header.kind, header.device, owner)
     }
-    this.#known.set(path, { kind: header.kind, ...(header.kind === 'symlink' ? { target: header.target } : {}) })
+    this.#known.set(path, { kind: header.kind, ...defined({ target: header.kind === 'symlink' ? header.target : undefined }) })
   }
 
   /** What layers below have there is not to be seen. */

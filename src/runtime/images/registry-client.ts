@@ -1,7 +1,10 @@
 /** Asks a registry for manifests and blobs, as the distribution specification says. */
+
 import { createHash } from 'node:crypto'
+import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { HttpClient, HttpClientResponse } from '#base/http-client.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { type Challenge, parseChallenge } from '#runtime/images/registry-challenge.ts'
 import type { AuthConfig } from '#wire/cri/cri-types.ts'
 
@@ -84,6 +87,7 @@ export class RegistryClient {
     let response = await this.#request(target, url, headers)
     if (response.status === 401) {
       const challenge = parseChallenge(String(response.headers['www-authenticate'] ?? ''))
+      // The body is of no interest: it is read so that the connection can be used again.
       await response.text().catch(() => '')
       const authorization = await this.#authorize(challenge)
       if (authorization !== undefined) {
@@ -92,6 +96,7 @@ export class RegistryClient {
       }
     }
     if (response.status === 200 || response.status === 206) return response
+    // An answer without a readable body is described by its status.
     const said = await response.text(64 << 10).catch(() => '')
     const what = `${registry}/${repository}`
     if (response.status === 401 || response.status === 403) {
@@ -114,12 +119,20 @@ export class RegistryClient {
       // Where we are sent to must not learn what the registry may know.
       const isOwn = new URL(url).origin === new URL(endpoint).origin
       const response = await this.#options.http
-        .request({ url, headers: { ...headers, 'user-agent': 'typernetes', ...(authorization && isOwn ? { authorization } : {}) } })
+        .request({
+          url,
+          headers: {
+            ...headers,
+            'user-agent': 'typernetes',
+            ...defined({ authorization: authorization && isOwn ? authorization : undefined }),
+          },
+        })
         .catch((error: unknown) => {
           throw new RegistryError(`failed to do request: Get "${url}": ${errorMessage(error)}`, 0)
         })
       const { location } = response.headers
       if (response.status < 300 || response.status >= 400 || location === undefined) return response
+      // The body is of no interest: it is read so that the connection can be used again.
       await response.text().catch(() => '')
       url = new URL(location, url).href
     }
@@ -137,7 +150,7 @@ export class RegistryClient {
 
   async #token({ realm = '', service = '', scope }: Challenge, basic: string | undefined): Promise<string> {
     const { http, auth, repository } = this.#options
-    const parameters = new URLSearchParams({ ...(service ? { service } : {}), scope: scope ?? `repository:${repository}:pull` })
+    const parameters = new URLSearchParams({ ...omitEmpty({ service }), scope: scope ?? `repository:${repository}:pull` })
     const refresh = auth?.identityToken
     if (refresh) {
       parameters.set('grant_type', 'refresh_token')

@@ -17,10 +17,10 @@ const usual = [
 
 const bit = (name: string): bigint => 1n << BigInt(names.indexOf(name))
 
-export type CapabilityWish = { isPrivileged: boolean; add: readonly string[]; drop: readonly string[] }
+export type CapabilityRequest = { isPrivileged: boolean; add: readonly string[]; drop: readonly string[] }
 
 /** `own` is what this process may hand on. Throws on names that nobody knows. */
-export function capabilitiesOf({ isPrivileged, add, drop }: CapabilityWish, own: bigint): bigint {
+export function capabilitiesOf({ isPrivileged, add, drop }: CapabilityRequest, own: bigint): bigint {
   if (isPrivileged) return own
   const bare = (list: readonly string[]) => list.map((name) => name.toUpperCase().replace(/^CAP_/, ''))
   const dropped = bare(drop)
@@ -36,6 +36,9 @@ export function capabilitiesOf({ isPrivileged, add, drop }: CapabilityWish, own:
 }
 
 export const hasCapability = (set: bigint, name: string): boolean => (set & bit(name)) !== 0n
+
+/** `CAP_CHOWN`, … */
+export const capabilityNames = (set: bigint): string[] => names.filter((name) => hasCapability(set, name)).map((name) => `CAP_${name}`)
 
 /** In the order of their bits. */
 export const capabilityCount = names.length

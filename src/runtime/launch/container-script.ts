@@ -6,12 +6,14 @@
  *
  * The monitor holds what must outlive the agent: the ends of the container's pipes, its terminal, and the news of its end.
  */
+import { posix } from 'node:path'
 import { cloneFlags, controls, here, lastDescriptor, openFlags, sigChild } from '#runtime/launch/kernel-numbers.ts'
 import { type Architecture, descriptors, type LaunchProgram } from '#runtime/launch/launch-program.ts'
 import { LaunchScript, type Place } from '#runtime/launch/launch-script.ts'
-import type { ContainerSpec } from '#runtime/launch/process-spec.ts'
+import type { ContainerSpec, UsersSpec } from '#runtime/launch/process-spec.ts'
 import { becomeProcess, openTerminal, terminalEnds } from '#runtime/launch/process-steps.ts'
-import { enterRoot, openForWriting } from '#runtime/launch/root-steps.ts'
+import { enterRoot, openForWriting, openRoot } from '#runtime/launch/root-steps.ts'
+import { becomeRoot } from '#runtime/launch/user-steps.ts'
 
 /** The monitor's own descriptors: the file that the end is written to. */
 const exitDescriptor = 5
@@ -42,16 +44,18 @@ export function containerScript(spec: ContainerSpec, program: LaunchProgram, arc
   const pid: Place = { kind: 'memory', at: ids.at + 8 }
   const zero = script.word(0)
   const inside = script.later()
-  const flags = sigChild | (spec.pidNamespace === 'own' ? cloneFlags.newPid : 0) | (hasTerminal ? cloneFlags.files : 0)
+  const forksTwice = spec.users !== undefined && spec.pidNamespace === 'own'
+  const ownPids = spec.pidNamespace === 'own' && !forksTwice ? cloneFlags.newPid : 0
+  const flags = sigChild | ownPids | (hasTerminal ? cloneFlags.files : 0)
   script.call('clone', [flags, 0, 0, 0, 0], { what: 'fork', result: pid })
   script.jumpIfEqual(pid, zero, inside)
-  monitor(script, ids, spec)
+  monitor(script, ids, spec, forksTwice ? pid : undefined)
   script.settle(inside)
   contain(script, spec)
   return script
 }
 
-function handleSignal(script: LaunchScript, { handlerAddress, restorerAddress }: LaunchProgram): void {
+export function handleSignal(script: LaunchScript, { handlerAddress, restorerAddress }: LaunchProgram): void {
   const action = Buffer.alloc(32)
   action.writeBigUInt64LE(BigInt(handlerAddress), 0)
   action.writeBigUInt64LE(BigInt(restorerAddress === 0 ? 0 : withRestorer), 8)
@@ -59,21 +63,28 @@ function handleSignal(script: LaunchScript, { handlerAddress, restorerAddress }:
   script.call('rt_sigaction', [closeStdinSignal, script.bytes(action), 0, 8])
 }
 
-function monitor(script: LaunchScript, ids: Place, spec: ContainerSpec): void {
+/** A first child that only makes the container is `maker`: it tells of the other one itself. */
+function monitor(script: LaunchScript, ids: Place, spec: ContainerSpec, maker: Place | undefined): void {
   const { hasTerminal } = spec.process
-  script.call('write', [descriptors.status, ids, 16])
+  if (maker === undefined) script.call('write', [descriptors.status, ids, 16])
   if (hasTerminal) {
     // The agent lets us go on once the container has files of its own: until then closing one would close the other's.
     script.call('read', [descriptors.status, script.word(), 1])
     script.call('close_range', [terminalEnds.outer + 1, lastDescriptor, 0], { onError: 'next' })
     script.call('close_range', [exitDescriptor + 1, terminalEnds.inner, 0], { onError: 'next' })
   }
+  awaitEnd(script, spec, maker)
+}
+
+/** Until the container has ended, and that is written down. The end of its maker is not the container's. */
+export function awaitEnd(script: LaunchScript, spec: ContainerSpec, maker?: Place): void {
   script.call('close_range', [descriptors.status, descriptors.script, 0])
   const record = script.bytes(Buffer.alloc(exitRecordBytes))
   const outcome = script.word()
   const [again, done, over] = [script.later(), script.later(), script.later()]
   script.settle(again)
   script.call('wait4', [-1, record, 0, 0], { result: outcome, onError: over })
+  if (maker !== undefined) script.jumpIfEqual(outcome, maker, again)
   script.jump(done)
   script.settle(over)
   const asked = script.later()
@@ -116,31 +127,84 @@ function keepLeftovers(script: LaunchScript, { agentLock, leftovers, process }: 
   script.settle(isHeld)
 }
 
+/** For reading only: who could write to its own input would never find its end. */
+export function reopenInput(script: LaunchScript, spec: ContainerSpec): void {
+  if (!spec.hasStdin || spec.process.hasTerminal) return
+  const opened = script.call('openat', [here, '/proc/self/fd/0', openFlags.readOnly], { what: 'open the input' })
+  script.feed(opened, script.call('dup3', [0, 0, 0]), 0)
+}
+
+export function enterCgroups(script: LaunchScript, { cgroupRules, cgroupProcs }: ContainerSpec): void {
+  for (const { path, text } of cgroupRules) writeFile(script, path, text, { what: `write ${text} to ${path}` })
+  for (const path of cgroupProcs) writeFile(script, path, '0', { what: `enter the cgroup ${path}` })
+}
+
 function contain(script: LaunchScript, spec: ContainerSpec): void {
-  if (spec.hasStdin && !spec.process.hasTerminal) {
-    // For reading only: who could write to its own input would never find its end.
-    const opened = script.call('openat', [here, '/proc/self/fd/0', openFlags.readOnly], { what: 'open the input' })
-    script.feed(opened, script.call('dup3', [0, 0, 0]), 0)
-  }
-  for (const { path, text } of spec.cgroupRules) writeFile(script, path, text, { what: `write ${text} to ${path}` })
-  for (const path of spec.cgroupProcs) writeFile(script, path, '0', { what: `enter the cgroup ${path}` })
+  reopenInput(script, spec)
+  enterCgroups(script, spec)
   const { oomScoreAdjust } = spec.process
   // What is lower than our own needs a right that root does not have everywhere.
   if (oomScoreAdjust !== undefined) writeFile(script, '/proc/self/oom_score_adj', String(oomScoreAdjust), { onError: 'next' })
   for (const kind of spec.namespaces.joins) joinNamespace(script, spec.namespaces.pid, kind)
-  script.call('unshare', [cloneFlags.newMount | (spec.hasCgroupNamespace ? cloneFlags.newCgroup : 0)], { what: 'make namespaces' })
-  enterRoot(script, spec)
+  const own = cloneFlags.newMount | (spec.hasCgroupNamespace ? cloneFlags.newCgroup : 0)
+  if (spec.users !== undefined) giveToUsers(script, spec, spec.users)
+  script.call('unshare', [spec.users === undefined ? own : cloneFlags.newMount], { what: 'make namespaces' })
+  const opened = openRoot(script, spec)
+  if (spec.users !== undefined) {
+    joinUsers(script, spec, spec.users)
+    // What is mounted from here on is mounted by the pod's root, with no more rights than that.
+    script.call('unshare', [own], { what: 'make namespaces' })
+  }
+  enterRoot(script, spec, opened)
   if (spec.process.hasTerminal) {
     openTerminal(script)
     script.call('mknodat', [here, '/dev/console', 0o100600, 0], { onError: 'next' })
     script.call('mount', [`/proc/self/fd/${terminalEnds.inner}`, '/dev/console', 0, 0x1000, 0], { onError: 'next' })
     script.call('unshare', [cloneFlags.files])
     script.call('close', [terminalEnds.outer])
-    const told = Buffer.alloc(16)
-    told.writeBigInt64LE(news.terminal)
-    script.call('write', [descriptors.status, script.bytes(told), 16])
+    const message = Buffer.alloc(16)
+    message.writeBigInt64LE(news.terminal)
+    script.call('write', [descriptors.status, script.bytes(message), 16])
   }
   becomeProcess(script, spec.process)
+}
+
+/** What the container holds of the node's becomes its own: /dev/stdout can be opened, and groups made where it may. */
+function giveToUsers(
+  script: LaunchScript,
+  { process, hasStdin, isPrivileged, cgroups, cgroupProcs, root }: ContainerSpec,
+  users: UsersSpec,
+): void {
+  const { uid, gid } = users.root
+  const pipes = process.hasTerminal ? [] : hasStdin ? [0, 1, 2] : [1, 2]
+  for (const descriptor of pipes) script.call('fchown', [descriptor, users.processUid, gid], { what: 'hand over the output' })
+  script.call('fchownat', [here, root.upperDirectory, uid, gid, 0], { what: 'hand over the root of the container' })
+  const [procs] = cgroupProcs
+  if (!isPrivileged || cgroups.version !== 2 || procs === undefined) return
+  const group = posix.dirname(procs)
+  for (const path of [group, procs, posix.join(group, 'cgroup.subtree_control'), posix.join(group, 'cgroup.threads')])
+    script.call('fchownat', [here, path, uid, gid, 0], { onError: 'next' })
+}
+
+/**
+ * A pid namespace that is to belong to the pod's users must be made by one of them, and the monitor is none: so a child makes it, and forks
+ * the container as the monitor's own.
+ */
+function joinUsers(script: LaunchScript, { pidNamespace, process }: ContainerSpec, { namespacePath }: UsersSpec): void {
+  const opened = script.call('openat', [here, namespacePath, openFlags.closeOnExec], { what: 'open the user namespace' })
+  script.feed(opened, script.call('setns', [0, cloneFlags.newUser], { what: 'enter the user namespace' }), 0)
+  becomeRoot(script)
+  if (pidNamespace !== 'own') return
+  script.call('unshare', [cloneFlags.newPid], { what: 'make namespaces' })
+  const ids = script.bytes(Buffer.alloc(16))
+  const pid: Place = { kind: 'memory', at: ids.at + 8 }
+  const inside = script.later()
+  const flags = sigChild | cloneFlags.parent | (process.hasTerminal ? cloneFlags.files : 0)
+  script.call('clone', [flags, 0, 0, 0, 0], { what: 'fork', result: pid })
+  script.jumpIfEqual(pid, script.word(0), inside)
+  script.call('write', [descriptors.status, ids, 16])
+  script.call('exit_group', [0])
+  script.settle(inside)
 }
 
 function joinNamespace(script: LaunchScript, pid: number, kind: string): void {

@@ -2,6 +2,7 @@
 
 export const cloneFlags = {
   files: 0x400,
+  parent: 0x8000,
   newMount: 0x20000,
   newCgroup: 0x2000000,
   newUts: 0x4000000,

@@ -19,7 +19,7 @@ function run(script: LaunchScript) {
     const descriptor = openSync(`${path}.script`, 'r')
     const { status, stdout, output } = spawnSync(path, [], { stdio: ['ignore', 'pipe', 'pipe', 'pipe', descriptor] })
     closeSync(descriptor)
-    return { exitCode: status, stdout: stdout.toString(), told: output[3] as unknown as Buffer }
+    return { exitCode: status, stdout: stdout.toString(), failure: output[3] as unknown as Buffer }
   } finally {
     rmSync(directory, { recursive: true })
   }
@@ -67,10 +67,10 @@ test('a failure is ignored, leads elsewhere, or ends the program with the step n
   script.call('write', [1, 'never', 5])
   script.settle(elsewhere)
   script.call('chdir', ['/no/such/place'], { what: 'go there' })
-  const { exitCode, stdout, told } = run(script)
+  const { exitCode, stdout, failure } = run(script)
   assert.deepEqual([exitCode, stdout], [127, ''])
-  assert.deepEqual(script.labelAt(told.readUInt32LE(0)), { call: 'chdir', what: 'go there' })
-  assert.equal(told.readInt32LE(8), -2)
+  assert.deepEqual(script.labelAt(failure.readUInt32LE(0)), { call: 'chdir', what: 'go there' })
+  assert.equal(failure.readInt32LE(8), -2)
 })
 
 test('a text with a zero in it is refused, since the kernel would see less of it', () => {

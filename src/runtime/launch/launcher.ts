@@ -7,6 +7,7 @@ import { news } from '#runtime/launch/container-script.ts'
 import { type LaunchProgram, launchProgram } from '#runtime/launch/launch-program.ts'
 import type { LaunchScript } from '#runtime/launch/launch-script.ts'
 import { terminalEnds } from '#runtime/launch/process-steps.ts'
+import { usersNews } from '#runtime/launch/user-steps.ts'
 
 export class LaunchError extends Error {
   override name = 'LaunchError'
@@ -18,6 +19,8 @@ export type Launch = {
   streams: readonly [LaunchStream, LaunchStream, LaunchStream]
   further?: readonly number[]
   hasTerminal?: boolean
+  /** Says who is who in the user namespace that the process has made. */
+  onUsers?(pid: number): void
 }
 
 export type Launched = {
@@ -43,10 +46,14 @@ export class Launcher implements Disposable {
    * Resolves once the process is the program it is to be. With `waitsForEnd`, where the script itself tells of the end, as soon as there is a
    * process; `ended` then rejects when it could not become the program. Fails with `LaunchError` when a step failed.
    */
-  async launch({ script, name, streams, further = [], hasTerminal = false }: Launch, { waitsForEnd = false } = {}): Promise<Launched> {
+  async launch(
+    { script, name, streams, further = [], hasTerminal = false, onUsers }: Launch,
+    { waitsForEnd = false } = {},
+  ): Promise<Launched> {
     const process = await launchProcess({ program: this.#memory, name, script: script.write(), streams, further })
     const started = Promise.withResolvers<Launched>()
     const ended = Promise.withResolvers<number | undefined>()
+    // Whoever awaits the end gets the failure.
     ended.promise.catch(() => {})
     let pid = 0
     let terminal: number | undefined
@@ -71,6 +78,14 @@ export class Launcher implements Disposable {
           }
           process.status.write(Buffer.alloc(1))
           if (waitsForEnd) resolve()
+        } else if (kind === usersNews) {
+          try {
+            onUsers?.(process.pid)
+            process.status.write(Buffer.alloc(1))
+          } catch (error) {
+            fail(error)
+            process.kill()
+          }
         } else if (kind === news.exit) ended.resolve(value)
         else fail(new LaunchError(failureText(script, Number(kind), -value)))
       }

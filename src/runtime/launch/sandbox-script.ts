@@ -1,8 +1,11 @@
 /** The process that holds a pod's namespaces: it waits, and takes in the orphans of those who share its processes. */
 import { news, writeFile } from '#runtime/launch/container-script.ts'
-import { cloneFlags, controls, lastDescriptor, mountFlags, sigChild } from '#runtime/launch/kernel-numbers.ts'
+import { forkChild } from '#runtime/launch/fork-child.ts'
+import { cloneFlags, controls, here, lastDescriptor, mountFlags, sigChild } from '#runtime/launch/kernel-numbers.ts'
 import { type Architecture, descriptors } from '#runtime/launch/launch-program.ts'
-import { LaunchScript, type Place } from '#runtime/launch/launch-script.ts'
+import { LaunchScript } from '#runtime/launch/launch-script.ts'
+import { enterMount, kernelFiles } from '#runtime/launch/root-steps.ts'
+import { makeUsers } from '#runtime/launch/user-steps.ts'
 
 export type SandboxSpec = {
   namespaces: readonly ('net' | 'ipc' | 'uts' | 'pid')[]
@@ -12,6 +15,8 @@ export type SandboxSpec = {
   cgroupProcs: readonly string[]
   /** An empty directory. */
   emptyDirectory: string
+  /** With users of its own, who are told to the kernel by whoever starts it. */
+  hasUsers: boolean
   /** Nobody, where that user is known to the kernel here. */
   uid: number
   oomScoreAdjust: number
@@ -32,6 +37,12 @@ export function sandboxScript(spec: SandboxSpec, architecture: Architecture): La
   script.call('prctl', [controls.setName, 'pause', 0, 0, 0])
   for (const path of spec.cgroupProcs) writeFile(script, path, '0', { what: `enter the cgroup ${path}` })
   writeFile(script, '/proc/self/oom_score_adj', String(spec.oomScoreAdjust), { onError: 'next' })
+  if (spec.hasUsers) {
+    // The pod's users could not go there by its path.
+    script.call('fchmodat', [here, spec.emptyDirectory, 0o755])
+    script.call('chdir', [spec.emptyDirectory])
+    makeUsers(script)
+  }
   const flags = spec.namespaces.reduce((all, kind) => all | flagOf[kind], 0)
   if (flags !== 0) script.call('unshare', [flags], { what: 'make namespaces' })
   if (spec.namespaces.includes('uts') && spec.hostname !== '') {
@@ -41,14 +52,7 @@ export function sandboxScript(spec: SandboxSpec, architecture: Architecture): La
   for (const [name, value] of Object.entries(spec.sysctls)) {
     writeFile(script, `/proc/sys/${name.replaceAll('.', '/')}`, value, { what: `set the sysctl ${name}` })
   }
-  const ids = script.bytes(Buffer.alloc(16))
-  const pid: Place = { kind: 'memory', at: ids.at + 8 }
-  const inside = script.later()
-  script.call('clone', [sigChild, 0, 0, 0, 0], { what: 'fork', result: pid })
-  script.jumpIfEqual(pid, script.word(0), inside)
-  script.call('write', [descriptors.status, ids, 16])
-  script.call('exit_group', [0])
-  script.settle(inside)
+  forkChild(script)
   rest(script, spec)
   return script
 }
@@ -62,15 +66,17 @@ function raiseLoopback(script: LaunchScript): void {
 }
 
 /** With nothing around it, and nobody's rights: containers that share processes can look at it. */
-function rest(script: LaunchScript, { emptyDirectory, uid }: SandboxSpec): void {
+function rest(script: LaunchScript, { emptyDirectory, uid, hasUsers }: SandboxSpec): void {
   const { recursive, slave, noSuid, noDev, noExec, readOnly } = mountFlags
   script.call('setsid', [], { onError: 'next' })
   script.call('unshare', [cloneFlags.newMount], { what: 'make namespaces' })
   script.call('mount', [0, '/', 0, recursive | slave, 0])
-  script.call('mount', ['tmpfs', emptyDirectory, 'tmpfs', noSuid | noDev | noExec | readOnly, 'size=0,mode=555'], {
-    what: 'mount an empty root',
-  })
-  script.call('chdir', [emptyDirectory])
+  const limits = noSuid | noDev | noExec | readOnly
+  if (hasUsers) enterMount(script, kernelFiles(script, 'tmpfs', limits, { size: '0', mode: '555' }))
+  else {
+    script.call('mount', ['tmpfs', emptyDirectory, 'tmpfs', limits, 'size=0,mode=555'], { what: 'mount an empty root' })
+    script.call('chdir', [emptyDirectory])
+  }
   script.call('pivot_root', ['.', '.'], { what: 'pivot_root' })
   script.call('umount2', ['.', detach])
   script.call('chdir', ['/'])

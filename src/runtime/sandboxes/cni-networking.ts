@@ -44,6 +44,7 @@ export class CniNetworking implements PodNetworking {
     try {
       for (const plugin of network.plugins) result = await this.#run('ADD', network, plugin, pod, result)
     } catch (error) {
+      // Why the network could not be set up is thrown below.
       await this.detach(pod).catch(() => {})
       throw new Error(`failed to setup network for sandbox "${pod.id}": ${errorMessage(error)}`, { cause: error })
     }
@@ -125,11 +126,17 @@ function runtimeConfig({ capabilities = {} }: Plugin, { config }: NetworkedPod):
   const bandwidth = bandwidthOf(config.annotations ?? {})
   return {
     runtimeConfig: {
-      ...(capabilities['portMappings'] && portMappings.length > 0 ? { portMappings } : {}),
-      ...(capabilities['bandwidth'] && bandwidth !== undefined ? { bandwidth } : {}),
+      ...defined({
+        portMappings: capabilities['portMappings'] && portMappings.length > 0 ? portMappings : undefined,
+        bandwidth: capabilities['bandwidth'] && bandwidth !== undefined ? bandwidth : undefined,
+        [podAnnotations]: capabilities[podAnnotations] ? (config.annotations ?? {}) : undefined,
+      }),
     },
   }
 }
+
+/** Plugins that ask for it see what is written on a pod, as with other runtimes. */
+const podAnnotations = 'io.kubernetes.cri.pod-annotations'
 
 const units: Record<string, number> = { '': 1, k: 1e3, M: 1e6, G: 1e9, Ki: 1024, Mi: 1024 ** 2, Gi: 1024 ** 3 }
 

@@ -17,6 +17,8 @@ import type { ProcessTable } from '#runtime/living-process.ts'
 import { Records, type SandboxRecord } from '#runtime/records.ts'
 import type { RuntimePaths } from '#runtime/runtime-paths.ts'
 import type { NetworkedPod, PodNetworking } from '#runtime/sandboxes/pod-networking.ts'
+import { resolvConfOf } from '#runtime/sandboxes/resolv-conf.ts'
+import { hostIdOf, type PodUsers, podUsersOf, writeUserMaps } from '#runtime/user-namespace.ts'
 import { namespaceModes, type SandboxConfig } from '#wire/cri/cri-types.ts'
 
 export type SandboxesOptions = {
@@ -33,6 +35,8 @@ export type SandboxesOptions = {
   /** Nobody, as which sandboxes wait. */
   nobody: number
   hostResolvConf?: string
+  /** Why pods cannot have users of their own here; undefined where they can. */
+  whyNoUsers(): Promise<string | undefined>
   /** Its process has ended by itself. */
   onDeath?(record: SandboxRecord): void
 }
@@ -78,7 +82,10 @@ export class Sandboxes {
 
   async run(config: SandboxConfig, runtimeHandler: string): Promise<SandboxRecord> {
     if (runtimeHandler !== '') throw new GrpcError(grpcCodes.invalidArgument, `no runtime for "${runtimeHandler}" is configured`)
-    const { paths, files, random, clock, networking, table } = this.#options
+    const { paths, files, random, clock, networking, table, whyNoUsers } = this.#options
+    const users = podUsersOf(config)
+    const reason = users && (await whyNoUsers())
+    if (reason !== undefined) throw new GrpcError(grpcCodes.failedPrecondition, `user namespaces of pods are not supported: ${reason}`)
     const id = Buffer.from(random.bytes(32)).toString('hex')
     const createdNanos = String(BigInt(clock.nowMicros()) * 1000n)
     const cgroup = `${config.linux?.cgroupParent || '/typernetes'}/${id}`
@@ -86,10 +93,10 @@ export class Sandboxes {
     await using undo = new AsyncDisposableStack()
     undo.defer(() => this.#removeFiles(id))
     await files.makeDirectory(place.empty)
-    await this.#writeFiles(id, config)
+    await this.#writeFiles(id, config, users)
     await this.#prepareCgroup(cgroup, config)
     undo.defer(async () => void (await this.#options.cgroups?.remove(cgroup)))
-    const pid = await this.#launch(id, cgroup, config)
+    const pid = await this.#launch(id, cgroup, config, users)
     undo.defer(() => this.#kill(pid))
     const process = await table.find(pid)
     if (process === undefined) throw new Error(`the process of the sandbox ${id} ended as soon as it was started`)
@@ -125,7 +132,7 @@ export class Sandboxes {
     await this.#removeFiles(record.id)
   }
 
-  async #launch(id: string, cgroup: string, config: SandboxConfig): Promise<number> {
+  async #launch(id: string, cgroup: string, config: SandboxConfig, users: PodUsers | undefined): Promise<number> {
     const { launcher, paths, cgroups, nobody } = this.#options
     const modes = config.linux?.securityContext?.namespaceOptions ?? {}
     const namespaces = [
@@ -135,7 +142,9 @@ export class Sandboxes {
     ]
     const script = sandboxScript(
       {
-        ...{ namespaces, hostname: config.hostname ?? '', sysctls: config.linux?.sysctls ?? {}, oomScoreAdjust, uid: nobody },
+        ...{ namespaces, hostname: config.hostname ?? '', sysctls: config.linux?.sysctls ?? {}, oomScoreAdjust },
+        hasUsers: users !== undefined,
+        uid: users === undefined || hostIdOf(users.uids, nobody) !== undefined ? nobody : 0,
         emptyDirectory: paths.sandbox(id).empty,
         cgroupProcs: cgroups === undefined ? [] : procsFiles(cgroups, cgroup, sandboxControllers),
       },
@@ -145,7 +154,8 @@ export class Sandboxes {
     descriptors.makeFifo(lifeline)
     const held = descriptors.openFifo(lifeline)
     try {
-      return (await launcher.launch({ script, name: '/pause', streams: ['nothing', 'nothing', 'nothing'], further: [held] })).pid
+      const onUsers = (pid: number) => users && writeUserMaps(pid, users)
+      return (await launcher.launch({ script, name: '/pause', streams: ['nothing', 'nothing', 'nothing'], further: [held], onUsers })).pid
     } finally {
       descriptors.close(held)
     }
@@ -178,27 +188,19 @@ export class Sandboxes {
     if (cgroups !== undefined && linux?.resources !== undefined) await limitCgroup(cgroups, cgroup, { cpuShares: 2 })
   }
 
-  async #writeFiles(id: string, config: SandboxConfig): Promise<void> {
+  async #writeFiles(id: string, config: SandboxConfig, users: PodUsers | undefined): Promise<void> {
     const { files, paths } = this.#options
     const place = paths.sandbox(id)
     const once = { mode: 0o644, survivesPowerCut: false }
     const hasOwnName = (config.hostname ?? '') !== ''
     if (hasOwnName) await files.write(place.hostname, `${config.hostname}\n`, once)
-    const { servers = [], searches = [], options = [] } = config.dnsConfig ?? {}
-    const lines = [
-      ...servers.map((server) => `nameserver ${server}`),
-      ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),
-      ...(options.length > 0 ? [`options ${options.join(' ')}`] : []),
-    ]
-    const text =
-      config.dnsConfig === undefined
-        ? await files.readTextIfPresent(this.#options.hostResolvConf ?? '/etc/resolv.conf')
-        : `${lines.join('\n')}\n`
+    const text = await resolvConfOf(config, files, this.#options.hostResolvConf)
     if (text !== undefined) await files.write(place.resolvConf, text, once)
     if (config.linux?.securityContext?.namespaceOptions?.ipc === namespaceModes.node) return
     await files.makeDirectory(place.sharedMemory, { mode: 0o1777 })
     const { noSuid, noDev, noExec } = mountFlags
-    systemCall('mount', 'shm', place.sharedMemory, 'tmpfs', noSuid | noDev | noExec, `mode=1777,size=${sharedMemoryBytes}`)
+    const owner = users === undefined ? '' : `,uid=${hostIdOf(users.uids, 0)},gid=${hostIdOf(users.gids, 0)}`
+    systemCall('mount', 'shm', place.sharedMemory, 'tmpfs', noSuid | noDev | noExec, `mode=1777,size=${sharedMemoryBytes}${owner}`)
   }
 
   async #removeFiles(id: string): Promise<void> {
@@ -219,7 +221,13 @@ export class Sandboxes {
     const { processes, clock, table, logger } = this.#options
     processes.kill(pid, 'SIGKILL')
     for (const pauseMs of [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]) {
-      if ((await table.find(pid).catch((error: unknown) => void logger.debug(errorMessage(error)))) === undefined) return
+      if (
+        (await table
+          .find(pid)
+          .catch((error: unknown) => void logger.debug('failed to look up process of sandbox', { pid, error: errorMessage(error) }))) ===
+        undefined
+      )
+        return
       await clock.sleep(pauseMs)
     }
   }

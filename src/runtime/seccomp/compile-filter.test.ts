@@ -10,7 +10,7 @@ const amd64 = 0xc000003e
 const numbers = systemCallNumbers('amd64')
 
 /** Runs the program as the kernel would. */
-function verdict(filter: Uint8Array, call: string | number, args: readonly bigint[] = [], processor = amd64): number {
+function actionFor(filter: Uint8Array, call: string | number, args: readonly bigint[] = [], processor = amd64): number {
   const data = Buffer.alloc(64)
   data.writeUInt32LE(typeof call === 'number' ? call : (numbers.get(call) ?? -1), 0)
   data.writeUInt32LE(processor, 4)
@@ -38,31 +38,31 @@ const admin = capabilitiesOf({ isPrivileged: false, add: ['SYS_ADMIN'], drop: []
 test('the runtime’s own profile lets programs work and keeps them from what reaches further', () => {
   const filter = compileFilter(defaultProfile(usual, 'amd64'), 'amd64')
   for (const call of ['read', 'execve', 'openat', 'chroot', 'futex', 'epoll_pwait2', 'ptrace'])
-    assert.equal(verdict(filter, call), allow, call)
+    assert.equal(actionFor(filter, call), allow, call)
   for (const call of ['mount', 'unshare', 'setns', 'bpf', 'kexec_load', 'keyctl', 'reboot', 'init_module', 'open_by_handle_at']) {
-    assert.equal(verdict(filter, call), eperm, call)
+    assert.equal(actionFor(filter, call), eperm, call)
   }
-  assert.equal(verdict(filter, 'clone', [17n]), allow)
-  assert.equal(verdict(filter, 'clone', [0x10000011n]), eperm)
-  assert.equal(verdict(filter, 'clone3'), enosys)
-  assert.equal(verdict(filter, 'socket', [2n]), allow)
-  assert.equal(verdict(filter, 'socket', [40n]), eperm)
-  assert.equal(verdict(filter, 'personality', [0xffffffffn]), allow)
-  assert.equal(verdict(filter, 'personality', [0x400000n]), eperm)
+  assert.equal(actionFor(filter, 'clone', [17n]), allow)
+  assert.equal(actionFor(filter, 'clone', [0x10000011n]), eperm)
+  assert.equal(actionFor(filter, 'clone3'), enosys)
+  assert.equal(actionFor(filter, 'socket', [2n]), allow)
+  assert.equal(actionFor(filter, 'socket', [40n]), eperm)
+  assert.equal(actionFor(filter, 'personality', [0xffffffffn]), allow)
+  assert.equal(actionFor(filter, 'personality', [0x400000n]), eperm)
 })
 
 test('those who have the capability are not kept from its calls', () => {
   const filter = compileFilter(defaultProfile(admin, 'amd64'), 'amd64')
-  for (const call of ['mount', 'unshare', 'clone3']) assert.equal(verdict(filter, call), allow, call)
-  assert.equal(verdict(filter, 'clone', [0x10000011n]), allow)
-  assert.equal(verdict(filter, 'reboot'), eperm)
+  for (const call of ['mount', 'unshare', 'clone3']) assert.equal(actionFor(filter, call), allow, call)
+  assert.equal(actionFor(filter, 'clone', [0x10000011n]), allow)
+  assert.equal(actionFor(filter, 'reboot'), eperm)
 })
 
 test('calls of other processors and calls that nobody knew of yet do not exist', () => {
   const filter = compileFilter(defaultProfile(usual, 'amd64'), 'amd64')
-  assert.equal(verdict(filter, 'read', [], 0x40000003), enosys)
-  assert.equal(verdict(filter, 9999), enosys)
-  assert.equal(verdict(filter, 0x40000000 | 1), enosys)
+  assert.equal(actionFor(filter, 'read', [], 0x40000003), enosys)
+  assert.equal(actionFor(filter, 9999), enosys)
+  assert.equal(actionFor(filter, 0x40000000 | 1), enosys)
 })
 
 test('every comparison looks at all 64 bits', () => {
@@ -87,7 +87,7 @@ test('every comparison looks at all 64 bits', () => {
     const filter = compileFilter(profile(op, big), 'amd64')
     const values = [5n, BigInt(big) - 1n, BigInt(big), BigInt(big) + 1n, 0x2_0000_0000n]
     assert.deepEqual(
-      values.map((value) => verdict(filter, 'read', [0n, value]) === allow),
+      values.map((value) => actionFor(filter, 'read', [0n, value]) === allow),
       holds,
       op,
     )

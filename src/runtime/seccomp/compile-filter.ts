@@ -1,4 +1,5 @@
 /** A profile of system calls as the program that the kernel runs at each of them. */
+import { defined } from '#base/defined.ts'
 import { systemCallNumbers } from '#base/system-call-numbers.ts'
 
 export type Comparison = {
@@ -120,11 +121,11 @@ function conditional(action: number, comparisons: readonly Comparison[]): Instru
       // high > wanted: above for certain; high < wanted: below for certain.
       steps.push({
         instruction: { code: op.jumpGreater, yes: isAbove ? 3 : 0, no: 0, value: high },
-        ...(isAbove ? {} : { failsOn: 'yes' as const }),
+        ...defined({ failsOn: isAbove ? undefined : ('yes' as const) }),
       })
       steps.push({
         instruction: { code: op.jumpEqual, yes: 0, no: isAbove ? 0 : 2, value: high },
-        ...(isAbove ? { failsOn: 'no' as const } : {}),
+        ...defined({ failsOn: isAbove ? ('no' as const) : undefined }),
       })
       load('low')
       if (how === 'greater') test(op.jumpGreater, low, 'no')

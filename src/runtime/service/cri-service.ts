@@ -1,9 +1,13 @@
 /** What CRI asks for, done by the embedded runtime. */
+import { defined } from '#base/defined.ts'
 import { usageOf } from '#runtime/cgroups/container-cgroup.ts'
 import { runCommand } from '#runtime/containers/exec.ts'
+import { usageOfProcesses } from '#runtime/containers/process-usage.ts'
 import type { ContainerRecord } from '#runtime/records.ts'
+import type { CriProvider } from '#runtime/service/cri-provider.ts'
 import { containerStatus, containerView, type Filter, imageView, matches, sandboxStatus, sandboxView } from '#runtime/service/cri-views.ts'
 import type { EmbeddedRuntime } from '#runtime/service/embedded-runtime.ts'
+import { WrittenBytes } from '#runtime/service/written-bytes.ts'
 import { conversation } from '#runtime/streams/converse.ts'
 import { commandPartner, containerPartner, portConversation } from '#runtime/streams/partners.ts'
 import type { CriRequest, CriResponse, CriUnaryName } from '#wire/cri/cri-messages.ts'
@@ -14,14 +18,24 @@ export type CriService = { [Name in CriUnaryName]: (request: CriRequest<Name>) =
 
 const runtimeName = 'typernetes'
 
-export function criService(runtime: EmbeddedRuntime): CriService {
+/** The embedded runtime for those who speak CRI. */
+export function embeddedProvider(runtime: EmbeddedRuntime): CriProvider {
+  return {
+    service: criService(runtime),
+    onEvent: (listener) => runtime.onEvent(listener),
+    importImages: (archiveFile, onProgress) => runtime.images.import(archiveFile, onProgress),
+  }
+}
+
+function criService(runtime: EmbeddedRuntime): CriService {
   return { ...ofRuntime(runtime), ...ofSandboxes(runtime), ...ofContainers(runtime), ...ofCommands(runtime), ...ofImages(runtime) }
 }
 
-function ofRuntime({ version, networking }: EmbeddedRuntime) {
+function ofRuntime({ version, networking, whyNoUsers }: EmbeddedRuntime) {
   return {
     version: async () => ({ version: '0.1.0', runtimeName, runtimeVersion: version, runtimeApiVersion: 'v1' }),
-    async status() {
+    async status({ verbose = false }: CriRequest<'status'>) {
+      const noUsers = await whyNoUsers()
       const problem = await networking.problem()
       const network = { type: 'NetworkReady', status: problem === undefined, reason: problem === undefined ? '' : 'NetworkPluginNotReady' }
       return {
@@ -31,8 +45,8 @@ function ofRuntime({ version, networking }: EmbeddedRuntime) {
             { ...network, message: problem === undefined ? '' : `Network plugin returns error: ${problem}` },
           ],
         },
-        info: {},
-        runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: false } }],
+        info: (verbose && noUsers !== undefined ? { userNamespaces: noUsers } : {}) as Record<string, string>,
+        runtimeHandlers: [{ name: '', features: { recursiveReadOnlyMounts: true, userNamespaces: noUsers === undefined } }],
         features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
       }
     },
@@ -78,15 +92,19 @@ function ofSandboxes({ sandboxes, containers }: EmbeddedRuntime) {
   }
 }
 
-function ofContainers({ sandboxes, containers, images, cgroups, clock }: EmbeddedRuntime) {
+function ofContainers({ sandboxes, containers, images, cgroups, clock, files, paths }: EmbeddedRuntime) {
+  const written = new WrittenBytes(files, clock)
   const stats = async (record: ContainerRecord): Promise<CriContainerStats> => {
     const { metadata, labels = {}, annotations = {} } = record.config
     const timestamp = BigInt(clock.nowMicros()) * 1000n
     const attributes = { id: record.id, metadata, labels, annotations }
-    if (cgroups === undefined) return { attributes }
-    const { cpuNanos, memoryBytes, workingSetBytes, rssBytes } = await usageOf(cgroups, record.cgroup)
+    const { usedBytes, inodesUsed } = await written.of(record.id, paths.container(record.id).upper)
+    const writableLayer = { timestamp, usedBytes: { value: usedBytes }, inodesUsed: { value: inodesUsed } }
+    if (cgroups === undefined && record.process === undefined) return { attributes, writableLayer }
+    const usage = cgroups === undefined ? usageOfProcesses(record.process?.pid ?? 0, files) : usageOf(cgroups, record.cgroup)
+    const { cpuNanos, memoryBytes, workingSetBytes, rssBytes } = await usage
     return {
-      attributes,
+      ...{ attributes, writableLayer },
       cpu: { timestamp, usageCoreNanoSeconds: { value: cpuNanos } },
       memory: { timestamp, workingSetBytes: { value: workingSetBytes }, usageBytes: { value: memoryBytes }, rssBytes: { value: rssBytes } },
     }
@@ -106,6 +124,7 @@ function ofContainers({ sandboxes, containers, images, cgroups, clock }: Embedde
     },
     async removeContainer({ containerId }: CriRequest<'removeContainer'>) {
       await containers.remove(containerId)
+      written.forget(containerId)
       return {}
     },
     async listContainers({ filter }: CriRequest<'listContainers'>) {
@@ -144,21 +163,21 @@ function ofCommands(runtime: EmbeddedRuntime) {
     async execSync({ containerId, cmd, timeout = 0 }: CriRequest<'execSync'>) {
       return runCommand(containers.running(containerId), cmd, timeout * 1000, runtime)
     },
-    async exec({ containerId, cmd, ...wish }: CriRequest<'exec'>) {
+    async exec({ containerId, cmd, ...request }: CriRequest<'exec'>) {
       const record = containers.running(containerId)
       return {
         url: streams.urlFor(
           'exec',
-          conversation(wish, clock, () => commandPartner(record, cmd, wish, runtime)),
+          conversation(request, clock, () => commandPartner(record, cmd, request, runtime)),
         ),
       }
     },
-    async attach({ containerId, ...wish }: CriRequest<'attach'>) {
+    async attach({ containerId, ...request }: CriRequest<'attach'>) {
       const record = containers.running(containerId)
       return {
         url: streams.urlFor(
           'attach',
-          conversation(wish, clock, async () => containerPartner(record, containers, paths)),
+          conversation(request, clock, async () => containerPartner(record, containers, paths)),
         ),
       }
     },
@@ -179,7 +198,7 @@ function ofImages({ images, clock, paths }: EmbeddedRuntime) {
     },
     async imageStatus({ image }: CriRequest<'imageStatus'>) {
       const found = images.find(image.image)
-      return { ...(found === undefined ? {} : { image: imageView(found) }), info: {} }
+      return { ...defined({ image: found === undefined ? undefined : imageView(found) }), info: {} }
     },
     async pullImage({ image, auth }: CriRequest<'pullImage'>) {
       return { imageRef: await images.pull(image.image, auth) }

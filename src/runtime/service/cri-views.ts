@@ -1,4 +1,5 @@
 /** Records in the words of CRI. */
+import { defined } from '#base/defined.ts'
 import type { StoredImage } from '#runtime/images/stored-image.ts'
 import type { ContainerRecord, SandboxRecord } from '#runtime/records.ts'
 import {
@@ -60,7 +61,7 @@ export function imageView({ id, repoTags, repoDigests, sizeBytes, config, isPinn
   const isNumber = /^\d+$/.test(user)
   return {
     ...{ id, repoTags, repoDigests, size: sizeBytes, pinned: isPinned },
-    ...(user === '' || isNumber ? { uid: { value: Number(user || 0) } } : {}),
+    ...defined({ uid: user === '' || isNumber ? { value: Number(user || 0) } : undefined }),
     username: isNumber ? '' : user,
   }
 }

@@ -1,6 +1,7 @@
 /** A container runtime in this process. It is spoken to as any other, in the words of CRI. */
 import { type CgroupFiles, findCgroups } from '#base/cgroup-files.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 import { descriptors } from '#base/descriptors.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpClient } from '#base/http-client.ts'
@@ -13,10 +14,12 @@ import { ImageStore } from '#runtime/images/image-store.ts'
 import { boundingSetIn } from '#runtime/launch/capabilities.ts'
 import { Launcher } from '#runtime/launch/launcher.ts'
 import { ProcessTable } from '#runtime/living-process.ts'
+import { OciRuntime } from '#runtime/oci/oci-runtime.ts'
 import type { ContainerRecord, SandboxRecord } from '#runtime/records.ts'
 import { type RuntimePaths, runtimePaths } from '#runtime/runtime-paths.ts'
 import type { PodNetworking } from '#runtime/sandboxes/pod-networking.ts'
 import { Sandboxes } from '#runtime/sandboxes/sandboxes.ts'
+import { whyNoUsers } from '#runtime/sandboxes/why-no-users.ts'
 import { sandboxStatus } from '#runtime/service/cri-views.ts'
 import { StreamServer } from '#runtime/streams/stream-server.ts'
 import type { ContainerEvent } from '#wire/cri/cri-messages.ts'
@@ -27,6 +30,8 @@ export type EmbeddedRuntimeOptions = {
   networking: PodNetworking
   /** In a user namespace of its own; `hasOneUser` where that has no more than one. */
   rootless?: { hasOneUser: boolean }
+  /** A program such as runc or crun, by its path, that makes containers in place of our own launcher, where it can. */
+  ociRuntime?: string
 }
 
 export type EmbeddedRuntimeSeams = { files: Files; clock: Clock; random: Random; logger: Logger; processes: Processes; http(): HttpClient }
@@ -45,7 +50,10 @@ export class EmbeddedRuntime implements AsyncDisposable {
   readonly launcher: Launcher
   readonly cgroups: CgroupFiles | undefined
   readonly clock: Clock
+  readonly files: Files
   readonly processes: Processes
+  /** Why pods cannot have users of their own; undefined where they can. */
+  readonly whyNoUsers: () => Promise<string | undefined>
   readonly #listeners: Set<(event: ContainerEvent) => void>
   readonly #stack: AsyncDisposableStack
 
@@ -64,7 +72,9 @@ export class EmbeddedRuntime implements AsyncDisposable {
     this.launcher = parts.launcher
     this.cgroups = parts.cgroups
     this.clock = parts.clock
+    this.files = parts.files
     this.processes = parts.processes
+    this.whyNoUsers = parts.whyNoUsers
     this.#listeners = listeners
     this.#stack = stack
   }
@@ -72,7 +82,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
   /** Takes over what an agent before has left. Rejects where another uses the directory. */
   static async open(options: EmbeddedRuntimeOptions, seams: EmbeddedRuntimeSeams): Promise<EmbeddedRuntime> {
     const { files, clock, random, logger, processes, http } = seams
-    const { directory, version, networking, rootless } = options
+    const { directory, version, networking, rootless, ociRuntime } = options
     await using stack = new AsyncDisposableStack()
     const paths = runtimePaths(directory)
     await files.makeDirectory(paths.exits)
@@ -81,28 +91,45 @@ export class EmbeddedRuntime implements AsyncDisposable {
     stack.defer(() => descriptors.close(lock.descriptor))
     const launcher = stack.use(new Launcher())
     const table = await ProcessTable.open(files)
-    const cgroups = rootless === undefined ? await findCgroups(files) : undefined
+    // Root of a user namespace may have been given some: in a container around us, say.
+    const cgroups = await findCgroups(files)
     const listeners = new Set<(event: ContainerEvent) => void>()
     const images: ImageStore = await ImageStore.open({
       ...{ directory: paths.images, files, clock, logger, http, architecture: thisProcessor },
       isRootless: rootless !== undefined,
       keepsOwners: !rootless?.hasOneUser,
-      isUsed: (imageId) => containers.all().some((record) => record.imageId === imageId),
+      isUsed: (imageId) =>
+        containers
+          .all()
+          .some((record) => record.imageId === imageId || record.config.mounts?.some(({ image }) => image?.image === imageId)),
     })
     const tellOf = async (sandbox: SandboxRecord, containerId: string, containerEventType: number) => {
       if (listeners.size === 0) return
       const podSandboxStatus = sandboxStatus(sandbox, await sandboxes.isReady(sandbox))
       for (const listener of listeners) listener({ containerId, containerEventType, podSandboxStatus, containersStatuses: [] })
     }
+    let whyNot: Promise<string | undefined> | undefined
+    // Tried when somebody first asks: it starts a process.
+    const whyNoPodUsers = () => {
+      whyNot ??= whyNoUsers({ launcher, files, directory, isRootless: rootless !== undefined }).then((reason) => {
+        if (reason !== undefined) logger.info('pods with hostUsers: false are refused', { reason })
+        return reason
+      })
+      return whyNot
+    }
     const shared = { paths, files, clock, random, logger, processes, launcher, table, cgroups }
     const sandboxes: Sandboxes = new Sandboxes({
       ...shared,
       networking,
       nobody: rootless?.hasOneUser ? 0 : nobody,
+      whyNoUsers: whyNoPodUsers,
       onDeath: (record) => tellOf(record, record.id, eventTypes.stopped),
     })
     const containers: Containers = new Containers({
       ...shared,
+      ...defined({
+        oci: ociRuntime === undefined ? undefined : new OciRuntime({ program: ociRuntime, paths, files, processes, launcher }),
+      }),
       findImage: (name) => images.find(name),
       context: {
         ...{
@@ -128,7 +155,21 @@ export class EmbeddedRuntime implements AsyncDisposable {
     stack.defer(() => containers.leave())
     stack.defer(() => sandboxes.leave())
     const streams = stack.use(await StreamServer.start({ random, clock }))
-    const parts = { version, paths, images, sandboxes, containers, networking, streams, launcher, cgroups, clock, processes }
+    const parts = {
+      version,
+      paths,
+      images,
+      sandboxes,
+      containers,
+      networking,
+      streams,
+      launcher,
+      cgroups,
+      clock,
+      files,
+      processes,
+      whyNoUsers: whyNoPodUsers,
+    }
     return new EmbeddedRuntime(parts, listeners, stack.move())
   }
 

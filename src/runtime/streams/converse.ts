@@ -5,7 +5,7 @@ import { errorMessage } from '#base/error-message.ts'
 import type { Conversation } from '#runtime/streams/stream-server.ts'
 import { SpdyConnection, type SpdyStream } from '#wire/spdy/connection.ts'
 
-export type StreamWish = { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }
+export type StreamRequest = { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }
 
 /** The other side of a conversation: what a command or a container offers. */
 export type Partner = {
@@ -28,11 +28,11 @@ export type Partner = {
 const farewellMs = 10
 
 /** `begin` is called once all streams are there. */
-export function conversation(wish: StreamWish, clock: Clock, begin: () => Promise<Partner>): Conversation {
+export function conversation(request: StreamRequest, clock: Clock, begin: () => Promise<Partner>): Conversation {
   return (socket, head, protocol) => {
     const streams = new Map<string, SpdyStream>()
-    const canResize = wish.tty && protocol !== '' && !/^(v2\.)?channel/.test(protocol)
-    const expected = 1 + [wish.stdin, wish.stdout, wish.stderr && !wish.tty, canResize].filter(Boolean).length
+    const canResize = request.tty && protocol !== '' && !/^(v2\.)?channel/.test(protocol)
+    const expected = 1 + [request.stdin, request.stdout, request.stderr && !request.tty, canResize].filter(Boolean).length
     let hasBegun = false
     const connection = new SpdyConnection({
       ...{ socket, head, role: 'server' },
@@ -141,11 +141,8 @@ function sizesIn(bytes: Uint8Array): { columns: number; rows: number }[] {
 /** Readable streams that are listened to together. */
 export function listenTo(
   sources: Partial<Record<'stdout' | 'stderr', Readable | Duplex | undefined>>,
-): Pick<Partner, 'listen' | 'pause' | 'resume'> & { ended: Promise<void> } {
+): Pick<Partner, 'listen' | 'pause' | 'resume'> & { all: readonly Readable[] } {
   const entries = (['stdout', 'stderr'] as const).flatMap((name) => (sources[name] === undefined ? [] : [[name, sources[name]] as const]))
-  const ended = Promise.all(
-    entries.map(([, source]) => new Promise<void>((resolve) => void source.once('close', resolve).once('end', resolve))),
-  )
   return {
     listen(receive) {
       for (const [name, source] of entries) source.on('data', (bytes: Uint8Array) => receive(name, bytes))
@@ -157,6 +154,6 @@ export function listenTo(
     resume() {
       for (const [, source] of entries) source.resume()
     },
-    ended: ended.then(() => {}),
+    all: entries.map(([, source]) => source),
   }
 }

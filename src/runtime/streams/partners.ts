@@ -1,34 +1,34 @@
 /** Who a client may talk to: a command in a container, a container itself, a port of a pod. */
 import type { Clock } from '#base/clock.ts'
 import { descriptors } from '#base/descriptors.ts'
+import { endedOrQuiet } from '#base/ended-or-quiet.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Containers } from '#runtime/containers/containers.ts'
 import { type ExecSeams, startCommand } from '#runtime/containers/exec.ts'
 import type { ContainerRecord } from '#runtime/records.ts'
 import type { RuntimePaths } from '#runtime/runtime-paths.ts'
-import { listenTo, type Partner, type StreamWish } from '#runtime/streams/converse.ts'
+import { listenTo, type Partner, type StreamRequest } from '#runtime/streams/converse.ts'
 import type { Conversation } from '#runtime/streams/stream-server.ts'
 import { SpdyConnection, type SpdyStream } from '#wire/spdy/connection.ts'
 
-/** What was written last by a command that has ended. */
+/** For what still holds the output of a command that has ended. */
 const outputPatienceMs = 1000
 
 export async function commandPartner(
   record: ContainerRecord,
   args: readonly string[],
-  wish: StreamWish,
+  request: StreamRequest,
   seams: ExecSeams,
 ): Promise<Partner> {
-  const command = await startCommand(record, args, { hasTerminal: wish.tty, hasStdin: wish.stdin }, seams)
+  const command = await startCommand(record, args, { hasTerminal: request.tty, hasStdin: request.stdin }, seams)
   const { terminal, stdout, stderr } = command
   const sources = listenTo(terminal === undefined ? { stdout, stderr } : { stdout: terminal })
   const ended = command.exitCode.then(async (exitCode) => {
-    const over = new AbortController()
-    await Promise.race([sources.ended, seams.clock.sleep(outputPatienceMs, over.signal).catch(() => {})])
-    over.abort()
+    await endedOrQuiet(sources.all, { clock: seams.clock, quietMs: outputPatienceMs })
     return exitCode
   })
+  // Whoever awaits the end gets the failure.
   ended.catch(() => {})
   return {
     ...{ input: terminal ?? command.stdin, listen: sources.listen, pause: sources.pause, resume: sources.resume, ended },
@@ -38,6 +38,7 @@ export async function commandPartner(
     // As with other runtimes, what was begun goes on; only nobody listens any more.
     leave: () => {
       command.stdin?.end()
+      sources.resume()
       terminal?.destroy()
     },
   }

@@ -1,4 +1,4 @@
-import type { V1Node } from '#api/core/v1/types.gen.ts'
+import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { addTo, type Topology } from '#scheduler/cache/node-counts.ts'
 import { NodeInfo } from '#scheduler/cache/node-info.ts'
 import { interleavedByZone, zoneOf } from '#scheduler/cache/node-tree.ts'
@@ -129,6 +129,12 @@ export class ClusterCache {
     const node = this.#nodes.get(nodeName)
     if (node === undefined) this.#orphan(info.uid, nodeName)
     else this.#place(info, node)
+  }
+
+  /** A newer version of a pod that differs in its status alone. */
+  refreshPod(uid: string, pod: V1Pod): void {
+    const known = this.#pods.get(uid)
+    if (known !== undefined) known.pod = pod
   }
 
   removePod(uid: string): void {

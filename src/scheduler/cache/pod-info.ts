@@ -5,9 +5,9 @@ import { errorMessage } from '#base/error-message.ts'
 import { affinityTermsOf, type PodAffinityTerms } from '#scheduler/cache/affinity-terms.ts'
 import { hasAllNonZero, nonZeroRequestsOf, type Resources, requestsOf } from '#scheduler/cache/resources.ts'
 
-/** A pod with everything that is asked about it many times a cycle worked out once. Immutable. */
+/** A pod with everything that is asked about it many times a cycle worked out once. Immutable, but for newer versions of the pod that change nothing of it. */
 export type PodInfo = {
-  readonly pod: V1Pod
+  pod: V1Pod
   readonly uid: string
   readonly namespace: string
   readonly name: string

@@ -50,6 +50,13 @@ function resourcesOf(list: Quantities): Resources {
   return resources
 }
 
+export function isSameAmount(one: Resources, other: Resources): boolean {
+  if (one.cpuMillis !== other.cpuMillis || one.memory !== other.memory || one.ephemeralStorage !== other.ephemeralStorage) return false
+  if ((one.scalars?.size ?? 0) !== (other.scalars?.size ?? 0)) return false
+  for (const [name, amount] of one.scalars ?? []) if (other.scalars?.get(name) !== amount) return false
+  return true
+}
+
 export function resourcesOfList(list: ResourceList | undefined): Resources {
   const quantities: Quantities = {}
   for (const name in list) quantities[name] = parseQuantity(list[name] ?? '0')

@@ -44,6 +44,16 @@ test('without a word about plugins all of them take part, in order and by their 
   })
 })
 
+test('a plugin whose feature gate is off takes part only where a profile names it', async () => {
+  const filters = async (document: object) => {
+    await using cluster = new FakeCluster({ configuration: configurationFrom(document, 'f'), featureGates: 'NodeDeclaredFeatures=false' })
+    return filtersOf(cluster.scheduler.profiles.get('default-scheduler')) ?? []
+  }
+  assert.ok(!(await filters(header)).includes('NodeDeclaredFeatures'))
+  const profiles = [{ plugins: { multiPoint: { enabled: [{ name: 'NodeDeclaredFeatures' }] } } }]
+  assert.ok((await filters({ ...header, profiles })).includes('NodeDeclaredFeatures'))
+})
+
 test('a profile switches plugins off, and weighs them anew', async () => {
   const profiles = [
     { schedulerName: 'one', plugins: { score: { disabled: [{ name: '*' }], enabled: [{ name: 'ImageLocality', weight: 7 }] } } },

@@ -58,6 +58,8 @@ export type SchedulerConfiguration = {
   percentageOfNodesToScore: number
   podInitialBackoffSeconds: number
   podMaxBackoffSeconds: number
+  /** How long a pod that fits nowhere is left alone though nothing happens that could help it. Only a flag says it. */
+  podMaxUnschedulableMs?: number
   profiles: ConfiguredProfile[]
   extenders: ConfiguredExtender[]
 }

@@ -32,7 +32,7 @@ export function pluginPoints(profile: ConfiguredProfile, handle: PluginHandle, i
     }
     return plugin
   }
-  const everywhere = enabledEverywhere(profile)
+  const everywhere = enabledEverywhere(profile, handle)
   const at = (point: ExtensionPoint): WeightedPlugin[] => {
     const { enabled = [], disabled = [] } = profile.plugins?.[point] ?? {}
     const isDisabled = (name: string) => disabled.some((each) => each.name === '*' || each.name === name)
@@ -60,12 +60,12 @@ export function pluginPoints(profile: ConfiguredProfile, handle: PluginHandle, i
 }
 
 /** The default ones, with what the profile says about all points at once. */
-function enabledEverywhere({ plugins }: ConfiguredProfile): ConfiguredPlugin[] {
+function enabledEverywhere({ plugins }: ConfiguredProfile, { isEnabled }: Pick<PluginHandle, 'isEnabled'>): ConfiguredPlugin[] {
   const { enabled = [], disabled = [] } = plugins?.multiPoint ?? {}
   const isDisabled = (name: string) => disabled.some((each) => each.name === '*' || each.name === name)
   const result: ConfiguredPlugin[] = []
-  for (const { name, weight, isOnDemand } of schedulerPlugins) {
-    if (isOnDemand || isDisabled(name)) continue
+  for (const { name, weight, isOnDemand, gate } of schedulerPlugins) {
+    if (isOnDemand || isDisabled(name) || (gate !== undefined && !isEnabled(gate))) continue
     const changed = enabled.find((each) => each.name === name)
     result.push({ name, weight: changed?.weight || weight || 1 })
   }

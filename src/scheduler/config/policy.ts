@@ -38,6 +38,8 @@ const predicates: Record<string, readonly string[]> = {
   GeneralPredicates: ['NodeResourcesFit', 'NodeName', 'NodePorts', 'NodeAffinity'],
   PodFitsResources: ['NodeResourcesFit'],
   HostName: ['NodeName'],
+  PodFitsHost: ['NodeName'],
+  PodSelectorMatches: ['NodeAffinity'],
   PodFitsHostPorts: ['NodePorts'],
   PodFitsPorts: ['NodePorts'],
   MatchNodeSelector: ['NodeAffinity'],
@@ -198,8 +200,9 @@ function extenderOf({ enableHttps, httpTimeout, ...extender }: PolicyExtender): 
     ...extender,
     ...defined({ enableHTTPS: enableHttps }),
     // Written in nanoseconds, as Go counts.
-    ...(httpTimeout === undefined
-      ? {}
-      : { httpTimeout: typeof httpTimeout === 'number' ? `${Math.ceil(httpTimeout / 1e6)}ms` : httpTimeout }),
+    ...defined({
+      httpTimeout:
+        httpTimeout === undefined ? undefined : typeof httpTimeout === 'number' ? `${Math.ceil(httpTimeout / 1e6)}ms` : httpTimeout,
+    }),
   }
 }

@@ -1,5 +1,6 @@
 /** A scheduler's configuration file: KubeSchedulerConfiguration, or the Policy it once was. */
 
+import { jsYaml } from '#api/codec/js-yaml.ts'
 import { append } from '#base/append.ts'
 import { parseDurationMs } from '#base/duration.ts'
 import {
@@ -36,7 +37,7 @@ const pluginFields = new Set<string>([...extensionPoints, 'multiPoint', 'placeme
 
 /** YAML or JSON. Throws with what is wrong, and where. */
 export async function readConfiguration(text: string, path: string): Promise<SchedulerConfiguration> {
-  const { load } = await import('js-yaml')
+  const { load } = jsYaml()
   return configurationFrom(load(text), path)
 }
 

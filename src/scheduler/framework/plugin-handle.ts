@@ -49,6 +49,8 @@ export type PluginHandle = {
   readonly metrics: SchedulerMetrics
   readonly nominator: Nominator
   readonly extenders: readonly Extender[]
+  /** Whether a feature gate is on. */
+  isEnabled(gate: string): boolean
   /** The profile the plugin belongs to. */
   profile(): Profile
   /** Tries these pods again right away. */

@@ -218,9 +218,9 @@ const rows: Row[] = [
 
 for (const { name, plugin, given, feasible = [], reasons = {}, scores } of rows) {
   test(`${plugin}: ${name}`, async () => {
-    const verdict = await validate(plugin, given)
-    assert.deepEqual(verdict.feasible, feasible)
-    assert.deepEqual(verdict.reasons, reasons)
-    if (scores !== undefined) assert.deepEqual(verdict.scores, scores)
+    const result = await validate(plugin, given)
+    assert.deepEqual(result.feasible, feasible)
+    assert.deepEqual(result.reasons, reasons)
+    if (scores !== undefined) assert.deepEqual(result.scores, scores)
   })
 }

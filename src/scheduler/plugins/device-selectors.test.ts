@@ -52,8 +52,8 @@ const wishes: [string, Wish, string[]][] = [
 ]
 for (const [name, wish, feasible] of wishes) {
   test(`devices are selected ${name}`, async () => {
-    const verdict = await asked(wish)
-    assert.deepEqual(verdict.feasible, feasible, JSON.stringify(verdict.reasons))
+    const result = await asked(wish)
+    assert.deepEqual(result.feasible, feasible, JSON.stringify(result.reasons))
   })
 }
 

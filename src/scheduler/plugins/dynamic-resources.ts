@@ -4,7 +4,9 @@ import { isOwnedBy } from '#api/meta/owner-references.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import { formatTime } from '#api/meta/time.ts'
 import type { V1AllocationResult, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { parseDurationMs } from '#base/duration.ts'
+import { refuseGatedClaim } from '#scheduler/config/feature-gates.ts'
 import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
@@ -41,7 +43,10 @@ type Promised = { readonly allocation: V1AllocationResult; writtenAs?: number }
 export type DynamicResourcesArgs = { bindingTimeout?: string }
 
 /** Gives a pod the devices it claims: those the claim has already, or some that are free on the node. */
-export function dynamicResources(args: DynamicResourcesArgs, { objects, client, clock, random, logger, nextChange }: PluginHandle) {
+export function dynamicResources(
+  args: DynamicResourcesArgs,
+  { objects, client, clock, random, logger, nextChange, isEnabled }: PluginHandle,
+) {
   const bindingTimeoutMs = parseDurationMs(args.bindingTimeout ?? '10m')
   /** Allocations that are decided but not seen yet, by the claim's uid. */
   const promised = new Map<string, Promised>()
@@ -115,6 +120,7 @@ export function dynamicResources(args: DynamicResourcesArgs, { objects, client, 
       if (toAllocate.length === 0) return fits
       let found: V1AllocationResult[] | undefined
       try {
+        for (const claim of toAllocate) refuseGatedClaim(claim, isEnabled)
         found = allocateDevices(toAllocate, node, devicesOn(node, devices), taken, { objects, random })
       } catch (error) {
         // Something is wrong with the claim or its class: no other node will change that.
@@ -241,7 +247,7 @@ export function dynamicResources(args: DynamicResourcesArgs, { objects, client, 
       ...current,
       status: {
         ...status,
-        ...(allocation === undefined ? {} : { allocation: { ...allocation, allocationTimestamp: formatTime(clock.now()) } }),
+        ...defined({ allocation: allocation === undefined ? undefined : { ...allocation, allocationTimestamp: formatTime(clock.now()) } }),
         reservedFor: [...reservedFor, { resource: 'pods', ...pod }],
       },
     })

@@ -107,8 +107,8 @@ export function interPodAffinity(args: InterPodAffinityArgs, { cache, objects }:
 
     preScore(pod) {
       const { preferred, preferredAnti } = pod.terms
-      const hasWishes = preferred.length > 0 || preferredAnti.length > 0
-      if (args.ignorePreferredTermsOfExistingPods && !hasWishes) return 'skip'
+      const hasPreferredTerms = preferred.length > 0 || preferredAnti.length > 0
+      if (args.ignorePreferredTermsOfExistingPods && !hasPreferredTerms) return 'skip'
       const pulls: Pull[] = []
       const pull = (key: string, counts: ReadonlyMap<string, number>, weight: number) => {
         if (counts.size > 0 && weight !== 0) pulls.push({ key, counts, weight })

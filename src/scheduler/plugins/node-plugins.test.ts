@@ -315,10 +315,10 @@ const rows: Row[] = [
 
 for (const { name, plugin, given, feasible, reasons = {}, scores, refused } of rows) {
   test(`${plugin}: ${name}`, async () => {
-    const verdict = await validate(plugin, given)
-    assert.equal(verdict.refused, refused)
-    assert.deepEqual(verdict.feasible, feasible ?? [])
-    assert.deepEqual(verdict.reasons, reasons)
-    if (scores !== undefined) assert.deepEqual(verdict.scores, scores)
+    const result = await validate(plugin, given)
+    assert.equal(result.refused, refused)
+    assert.deepEqual(result.feasible, feasible ?? [])
+    assert.deepEqual(result.reasons, reasons)
+    if (scores !== undefined) assert.deepEqual(result.scores, scores)
   })
 }

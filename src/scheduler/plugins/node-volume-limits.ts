@@ -11,18 +11,19 @@ const tooMany = unschedulable('node(s) exceed max volume count')
 
 /** A storage driver can attach only so many volumes to a node. */
 export function nodeVolumeLimits({ objects }: { objects: ClusterObjects }) {
-  return defineSchedulerPlugin<ReadonlyMap<string, string>>({
+  return defineSchedulerPlugin<{ wanted: ReadonlyMap<string, string>; missing: Status | undefined }>({
     name: 'NodeVolumeLimits',
     retryOn: [on.changed('CSINode'), on.pod.deleted, on.changed('PersistentVolumeClaim'), on.deleted('VolumeAttachment')],
 
     preFilter({ pod }) {
       if (!usesClaims(pod) && !pod.spec.volumes?.some((volume) => attachedVolume(volume))) return 'skip'
       const wanted = new Map<string, string>()
-      const refused = collect(pod, wanted, true)
-      return refused === undefined ? { state: wanted } : { refused }
+      return { state: { wanted, missing: collect(pod, wanted, true) } }
     },
 
-    filter(_, node, wanted) {
+    filter(_, node, { wanted, missing }) {
+      // Not before: VolumeBinding knows better why a claim is not there.
+      if (missing !== undefined) return missing
       if (wanted.size === 0) return fits
       const limits = limitsOf(node.name)
       if (limits.size === 0) return fits

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import type { V1PersistentVolume, V1PersistentVolumeClaim, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import type { V1ResourceClaim, V1ResourceSlice } from '#api/resource/v1/types.gen.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { aNode, aPod } from '#scheduler/testing/objects.ts'
 import { type Case, validate } from '#scheduler/testing/validate.ts'
 
@@ -18,13 +20,13 @@ const claim = (more: { spec?: V1PersistentVolumeClaim['spec']; bound?: string; s
     name: 'data',
     namespace: 'default',
     uid: 'c',
-    ...(more.bound ? { annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } } : {}),
+    ...defined({ annotations: more.bound ? { 'pv.kubernetes.io/bind-completed': 'yes' } : undefined }),
   },
   spec: {
     accessModes: ['ReadWriteOnce'],
     storageClassName: 'late',
     resources: { requests: { storage: '5Gi' } },
-    ...(more.bound ? { volumeName: more.bound } : {}),
+    ...omitEmpty({ volumeName: more.bound }),
     ...more.spec,
   },
   status: { phase: more.status ?? (more.bound ? 'Bound' : 'Pending') },
@@ -225,6 +227,13 @@ const rows: Row[] = [
     reasons: { a: 'node(s) exceed max volume count' },
   },
   {
+    name: 'a claim that is not there refuses nodes, not the pod: VolumeBinding says why',
+    plugin: 'NodeVolumeLimits',
+    given: { nodes, pod: user, objects: {} },
+    feasible: [],
+    reasons: Object.fromEntries(['a', 'b'].map((name) => [name, 'looking up PVC default/data: persistentvolumeclaim "data" not found'])),
+  },
+  {
     name: 'volumes of old are attached by the drivers of today',
     plugin: 'NodeVolumeLimits',
     given: {
@@ -286,9 +295,9 @@ const rows: Row[] = [
 
 for (const { name, plugin, given, feasible = [], reasons = {}, refused } of rows) {
   test(`${plugin}: ${name}`, async () => {
-    const verdict = await validate(plugin, given)
-    assert.equal(verdict.refused, refused)
-    assert.deepEqual(verdict.feasible, feasible)
-    assert.deepEqual(verdict.reasons, reasons)
+    const result = await validate(plugin, given)
+    assert.equal(result.refused, refused)
+    assert.deepEqual(result.feasible, feasible)
+    assert.deepEqual(result.reasons, reasons)
   })
 }

@@ -7,9 +7,10 @@ import type { QueuedPod } from '#scheduler/queue/queued-pod.ts'
 import { SchedulingQueue } from '#scheduler/queue/scheduling-queue.ts'
 import { aPod } from '#scheduler/testing/objects.ts'
 
-function aQueue() {
+function aQueue(options: { popsFromBackoff?: boolean } = {}) {
   const clock = new VirtualClock()
   const queue = new SchedulingQueue({
+    ...options,
     clock,
     compare: (one, other) => other.info.priority - one.info.priority || one.queuedAtMs - other.queuedAtMs,
     preEnqueue: () => undefined,
@@ -89,6 +90,18 @@ test('[SQ5] after errors pods wait, twice as long each time up to the limit, eve
     waits.push(clock.now() - startMs)
   }
   assert.deepEqual(waits, [1000, 2000, 4000, 8000, 10_000, 10_000])
+})
+
+test('without the gate for it, no pod is tried before its time though nobody else wants the scheduler', async () => {
+  const { queue, add, clock } = aQueue({ popsFromBackoff: false })
+  add('p')
+  const pod = popped(queue)
+  pod.rejectedBy = new Set(['NeedsNode'])
+  queue.requeue(pod)
+  queue.move(nodeAdded)
+  assert.deepEqual(names(queue), [])
+  await clock.advance({ seconds: 1 })
+  assert.deepEqual(names(queue), ['p'])
 })
 
 test('[SQ6] after five minutes a pod is tried again whatever happened', async () => {

@@ -14,6 +14,8 @@ export type QueueOptions = {
   retryOn: ReadonlyMap<string, readonly RetryOn[]>
   initialBackoffMs?: number
   maxBackoffMs?: number
+  /** With nothing else to do, pods are tried before their time. */
+  popsFromBackoff?: boolean
   /** After this long a pod is tried again, whatever happened or not. */
   maxUnschedulableMs?: number
   onQueued?(queue: 'active' | 'backoff' | 'unschedulable' | 'gated', event: string): void
@@ -51,7 +53,7 @@ export class SchedulingQueue {
   #isClosed = false
 
   constructor(options: QueueOptions) {
-    this.#options = { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000, ...options }
+    this.#options = { initialBackoffMs: 1000, maxBackoffMs: 10_000, maxUnschedulableMs: 300_000, popsFromBackoff: true, ...options }
     this.#active = new Heap((one, other) => this.#options.compare(one.queued, other.queued) || one.order - other.order)
     this.#backoff = new Heap((one, other) => one.queued.backoffUntilMs - other.queued.backoffUntilMs || one.order - other.order)
   }
@@ -144,7 +146,8 @@ export class SchedulingQueue {
   /** The next pod to try, in flight from now on until `requeue` or `done`. */
   pop(): QueuedPod | undefined {
     // Waiting out a backoff while nobody else wants the scheduler helps nobody; after errors it does.
-    const queued = this.#take(this.#active, 'active') ?? this.#take(this.#backoff, 'backoff', ({ errorCount }) => errorCount === 0)
+    const isEager = ({ errorCount }: QueuedPod) => this.#options.popsFromBackoff && errorCount === 0
+    const queued = this.#take(this.#active, 'active') ?? this.#take(this.#backoff, 'backoff', isEager)
     if (queued === undefined) return undefined
     this.#leave(queued)
     queued.place = 'in-flight'
@@ -333,7 +336,7 @@ export class SchedulingQueue {
 
   #hasEagerBackoff(): boolean {
     const next = this.#backoff.peek()
-    return this.#backoffCount > 0 && next !== undefined && next.queued.errorCount === 0
+    return this.#options.popsFromBackoff && this.#backoffCount > 0 && next !== undefined && next.queued.errorCount === 0
   }
 
   #armBackoff(): void {

@@ -1,6 +1,7 @@
 /** A scheduler with an API server that is a map: what is written there comes back as the watch would bring it. */
 
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { defined } from '#base/defined.ts'
 import { silentLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
@@ -30,7 +31,9 @@ export class FakeCluster implements AsyncDisposable {
   readonly #running: Promise<void>
   #version = 0
 
-  constructor(options: { seed?: number; configuration?: Partial<SchedulerConfiguration>; extenders?: Extender[] } = {}) {
+  constructor(
+    options: { seed?: number; configuration?: Partial<SchedulerConfiguration>; extenders?: Extender[]; featureGates?: string } = {},
+  ) {
     this.scheduler = new Scheduler({
       client: this.#client(),
       clock: this.clock,
@@ -38,7 +41,8 @@ export class FakeCluster implements AsyncDisposable {
       logger: silentLogger,
       metrics: this.metrics,
       configuration: { ...defaultConfiguration(), ...options.configuration },
-      ...(options.extenders ? { extenders: options.extenders } : {}),
+      ...defined({ extenders: options.extenders }),
+      isEnabled: new FeatureGates(options.featureGates).isEnabled,
     })
     this.#running = this.scheduler.run(this.#stop.signal)
   }

@@ -2,6 +2,7 @@
 
 import type { V1Node, V1Pod, V1PodAffinityTerm, V1PodSpec, V1Taint } from '#api/core/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 export type NodeWords = {
   cpu?: string
@@ -22,12 +23,12 @@ export function aNode(name: string, words: NodeWords = {}): V1Node {
     metadata: {
       name,
       uid: `node-${name}`,
-      labels: { 'kubernetes.io/hostname': name, ...(zone === undefined ? {} : { 'topology.kubernetes.io/zone': zone }), ...labels },
+      labels: { 'kubernetes.io/hostname': name, ...defined({ 'topology.kubernetes.io/zone': zone }), ...labels },
     },
-    spec: { ...(taints ? { taints } : {}), ...(unschedulable ? { unschedulable } : {}) },
+    spec: { ...defined({ taints }), ...omitEmpty({ unschedulable }) },
     status: {
       allocatable: { cpu, memory, pods, ...resources },
-      ...(features ? { declaredFeatures: features } : {}),
+      ...defined({ declaredFeatures: features }),
       images: Object.entries(images).map(([image, sizeBytes]) => ({ names: [image], sizeBytes })),
     },
   }
@@ -65,31 +66,36 @@ export function aPod(name: string, words: PodWords = {}): V1Pod {
     startTime,
     nominatedNodeName,
   } = words
-  const asked = { ...(cpu ? { cpu } : {}), ...(memory ? { memory } : {}), ...requests }
+  const asked = { ...omitEmpty({ cpu, memory }), ...requests }
   return {
-    metadata: { name, namespace, uid: `${namespace}-${name}`, ...(labels ? { labels } : {}) },
+    metadata: { name, namespace, uid: `${namespace}-${name}`, ...defined({ labels }) },
     spec: {
       schedulerName: 'default-scheduler',
       containers: [
         {
           name: 'main',
           image: 'app',
-          ...(Object.keys(asked).length > 0 ? { resources: { requests: asked } } : {}),
-          ...(hostPort ? { ports: [{ containerPort: hostPort, hostPort }] } : {}),
+          ...defined({
+            resources: Object.keys(asked).length > 0 ? { requests: asked } : undefined,
+            ports: hostPort ? [{ containerPort: hostPort, hostPort }] : undefined,
+          }),
         },
       ],
       ...defined({ priority, nodeName: on }),
-      ...(near || apartFrom
-        ? {
-            affinity: {
-              ...(near ? { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } } : {}),
-              ...(apartFrom ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apartFrom] } } : {}),
-            },
-          }
-        : {}),
+      ...defined({
+        affinity:
+          near || apartFrom
+            ? {
+                ...defined({
+                  podAffinity: near ? { requiredDuringSchedulingIgnoredDuringExecution: [near] } : undefined,
+                  podAntiAffinity: apartFrom ? { requiredDuringSchedulingIgnoredDuringExecution: [apartFrom] } : undefined,
+                }),
+              }
+            : undefined,
+      }),
       ...spec,
     },
-    status: { phase: 'Pending', ...(startTime ? { startTime } : {}), ...(nominatedNodeName ? { nominatedNodeName } : {}) },
+    status: { phase: 'Pending', ...omitEmpty({ startTime, nominatedNodeName }) },
   }
 }
 

@@ -15,10 +15,15 @@ export type Case = {
   objects?: { [Kind in WatchedKind]?: WatchedObjects[Kind][] }
 }
 
-export type Verdict = { feasible: string[]; reasons: Record<string, string>; scores: Record<string, number>; refused: string | undefined }
+export type PluginResult = {
+  feasible: string[]
+  reasons: Record<string, string>
+  scores: Record<string, number>
+  refused: string | undefined
+}
 
 /** Only this plugin decides, besides those that any profile needs. */
-export async function validate(plugin: string, { nodes, pods = [], pod, args, objects = {} }: Case): Promise<Verdict> {
+export async function validate(plugin: string, { nodes, pods = [], pod, args, objects = {} }: Case): Promise<PluginResult> {
   const profile: ConfiguredProfile = {
     schedulerName: 'default-scheduler',
     plugins: {
@@ -30,15 +35,15 @@ export async function validate(plugin: string, { nodes, pods = [], pod, args, ob
   cluster.put('Node', ...nodes)
   for (const [kind, list] of Object.entries(objects)) for (const object of list) cluster.put(kind as WatchedKind, object)
   cluster.put('Pod', ...pods)
-  const { nodes: verdicts, objections } = explain(cluster.scheduler, podInfoOf(pod))
-  const verdict: Verdict = { feasible: [], reasons: {}, scores: {}, refused: objections[0]?.reason }
-  for (const { node, objections: against, scores } of verdicts) {
-    if (against[0] !== undefined) verdict.reasons[node] = against[0].reason
+  const { nodes: results, objections } = explain(cluster.scheduler, podInfoOf(pod))
+  const result: PluginResult = { feasible: [], reasons: {}, scores: {}, refused: objections[0]?.reason }
+  for (const { node, objections: against, scores } of results) {
+    if (against[0] !== undefined) result.reasons[node] = against[0].reason
     else {
-      verdict.feasible.push(node)
-      if (scores[plugin] !== undefined) verdict.scores[node] = scores[plugin]
+      result.feasible.push(node)
+      if (scores[plugin] !== undefined) result.scores[node] = scores[plugin]
     }
   }
-  verdict.feasible.sort()
-  return verdict
+  result.feasible.sort()
+  return result
 }

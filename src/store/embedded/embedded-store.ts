@@ -54,6 +54,7 @@ export class EmbeddedStore implements Store, JournalListener {
     this.#clock = options.clock
     this.#journal = journal
     this.#historyBytes = options.historyBytes ?? defaultHistoryBytes
+    // A store that has failed says so itself; its leases are read again when it is opened again.
     this.#leases = new Leases(options.clock, (id) => void this.revokeLease(id).catch(() => undefined))
     const mvcc = new Mvcc(this.#leases)
     this.#mvcc = mvcc
@@ -218,6 +219,7 @@ export class EmbeddedStore implements Store, JournalListener {
     if (this.#isClosed || this.#trouble || this.#isCompacting || revision <= this.#mvcc.compacted) return
     this.#isCompacting = true
     this.compact(revision)
+      // A store that has failed says so itself; what was not compacted is compacted with the next revision.
       .catch(() => undefined)
       .finally(() => {
         this.#isCompacting = false

@@ -17,18 +17,8 @@ import {
 
 /** What a range answers with; the header is the caller's. */
 export async function serverRange(store: Store, request: PbRangeRequest) {
-  const { limit, ...others } = request
-  const shaped = sortedAndFiltered(request)
-  const result = await store.range(rangeRequestOf(shaped ? { ...others, limit: 0 } : request))
-  const kvs = shaped ? shaped(result.kvs) : result.kvs
-  const shown = shaped && limit > 0 ? kvs.slice(0, limit) : kvs
-  const more = shaped ? shown.length < kvs.length : result.more
-  return {
-    kvs: shown.map((kv) => pbKeyValueOf(request.keysOnly ? { ...kv, value: Buffer.alloc(0) } : kv)),
-    count: result.count,
-    more,
-    revision: result.revision,
-  }
+  const result = await store.range(rangeRequestOf(request))
+  return { ...rangeResponse(result, request), revision: result.revision }
 }
 
 export async function serverPut(store: Store, request: PbPutRequest) {
@@ -62,8 +52,11 @@ export async function serverTxn(store: Store, request: PbTxnRequest) {
   return { succeeded, revision, responses: results.map((result, index) => responseOf(result, asked[index])) }
 }
 
-function rangeRequestOf({ key, rangeEnd, revision, limit, keysOnly, countOnly }: Omit<PbRangeRequest, 'header'>) {
-  return { ...rangeOf(key, rangeEnd), revision, limit, keysOnly, countOnly }
+/** What is to be sorted or filtered is read whole, values included: they may be what it is sorted by. */
+function rangeRequestOf(request: PbRangeRequest) {
+  const { key, rangeEnd, revision, limit, keysOnly, countOnly } = request
+  const range = { ...rangeOf(key, rangeEnd), revision, countOnly }
+  return sortedAndFiltered(request) ? range : { ...range, limit, keysOnly }
 }
 
 function putOf({ key, value, lease }: PbPutRequest): Operation {
@@ -76,10 +69,7 @@ function operationOf({ requestPut, requestRange, requestDeleteRange, requestTxn 
     return putOf(requestPut)
   }
   if (requestDeleteRange) return { delete: rangeOf(requestDeleteRange.key, requestDeleteRange.rangeEnd) }
-  if (requestRange) {
-    if (sortedAndFiltered(requestRange)) throw unsupported('sorting and filtering within a transaction')
-    return { range: rangeRequestOf(requestRange) }
-  }
+  if (requestRange) return { range: rangeRequestOf(requestRange) }
   throw requestTxn ? unsupported('a transaction within a transaction') : new GrpcError(grpcCodes.invalidArgument, etcdMessages.emptyKey)
 }
 
@@ -107,13 +97,21 @@ export function deleteResponse(result: OperationResult | undefined, wantsPrev: b
   return { deleted, prevKvs: wantsPrev ? prev.map(pbKeyValueOf) : [] }
 }
 
-function rangeResponse({ kvs, count, more }: RangeResult) {
-  return { kvs: kvs.map(pbKeyValueOf), count, more }
+function rangeResponse(result: RangeResult, asked: PbRangeRequest) {
+  const { limit, keysOnly } = asked
+  const shaped = sortedAndFiltered(asked)
+  const kvs = shaped ? shaped(result.kvs) : result.kvs
+  const shown = shaped && limit > 0 ? kvs.slice(0, limit) : kvs
+  const more = shaped ? shown.length < kvs.length : result.more
+  return { kvs: shown.map((kv) => pbKeyValueOf(keysOnly ? { ...kv, value: noBytes } : kv)), count: result.count, more }
 }
+
+const noBytes = Buffer.alloc(0)
 
 function responseOf(result: OperationResult, asked: PbRequestOp | undefined): PbResponseOp {
   const header = undefined
   if ('put' in result) return { responsePut: { header, prevKv: undefined, ...putResponse(result, asked?.requestPut?.prevKv ?? false) } }
   if ('delete' in result) return { responseDeleteRange: { header, ...deleteResponse(result, asked?.requestDeleteRange?.prevKv ?? false) } }
-  return { responseRange: { header, ...rangeResponse(result.range) } }
+  if (asked?.requestRange === undefined) throw new Error('a range was answered that nobody asked for')
+  return { responseRange: { header, ...rangeResponse(result.range, asked.requestRange) } }
 }

@@ -1,4 +1,5 @@
 import { smallest } from '#base/append.ts'
+import { defined } from '#base/defined.ts'
 import { GrpcError, type GrpcPeer, grpcCodes } from '#base/grpc.ts'
 import { grpcErrorOf } from '#store/etcd-server/server-errors.ts'
 import { pbKeyValueOf, rangeOf } from '#store/etcd-server/server-keys.ts'
@@ -54,13 +55,13 @@ export class ServerWatchStream {
     try {
       const watch = this.#store.watch({
         ...rangeOf(request.key, request.rangeEnd),
-        ...(fromRevision > 0 ? { fromRevision } : {}),
+        ...defined({ fromRevision: fromRevision > 0 ? fromRevision : undefined }),
         onEvents: (events, at) => {
           if (at < first) return
           const wanted = events.filter(({ type }) => !request.filters.includes(type === 'put' ? watchFilters.noPut : watchFilters.noDelete))
           if (wanted.length > 0) this.#send(at, { watchId, events: wanted.map((event) => pbEventOf(event, request.prevKv)) })
         },
-        ...(request.progressNotify ? { onProgress: (at: number) => this.#send(at, { watchId }) } : {}),
+        ...defined({ onProgress: request.progressNotify ? (at: number) => this.#send(at, { watchId }) : undefined }),
         onEnd: (error) => this.#endWatch(watchId, error),
       })
       this.#watches.set(watchId, watch)

@@ -1,24 +1,32 @@
 import type { Clock } from '#base/clock.ts'
-import { GrpcError, type GrpcReceiver, type GrpcStream, type GrpcStreamChannel, type GrpcTls, grpcChannel, grpcCodes } from '#base/grpc.ts'
+import { GrpcError, type GrpcReceiver, type GrpcStream, type GrpcTls, grpcChannel, grpcCodes } from '#base/grpc.ts'
+import { EtcdEndpoint } from '#store/etcd/etcd-endpoint.ts'
 import { OutcomeUnknownError, StoreUnavailableError } from '#store/store.ts'
 import type { EtcdMethod } from '#wire/etcd-messages.ts'
+
+/** A function where certificates may be renewed while they are in use: it is asked again where a connection fails. */
+export type EtcdTls = GrpcTls | (() => Promise<GrpcTls>)
 
 export type EtcdConnectionOptions = {
   clock: Clock
   /** `host:port`, or a URL; tried one after the other. */
   endpoints: string[]
-  tls?: GrpcTls
+  tls?: EtcdTls
   /** How long calls are tried again while no endpoint answers. */
   patienceMs?: number
 }
 
-const callTimeoutMs = 15_000
 const retryMs = 250
+/** How long one that was silent is passed over, where there are others. */
+const silentMs = 60_000
 
 /** Calls to whichever endpoint answers. */
 export class EtcdConnection {
   readonly #options: EtcdConnectionOptions
-  readonly #channels = new Map<string, Promise<GrpcStreamChannel>>()
+  readonly #endpoints = new Map<string, Promise<EtcdEndpoint>>()
+  readonly #silentUntilMs = new Map<string, number>()
+  /** What connections are made with. */
+  #tls: Promise<GrpcTls | undefined> | undefined
   #current = 0
   #isClosed = false
 
@@ -39,19 +47,25 @@ export class EtcdConnection {
 
   /** A stream to the endpoint in use; broken off by etcd where that endpoint loses its leader. */
   async stream(path: string, receiver: GrpcReceiver): Promise<GrpcStream> {
-    const channel = await this.#channel()
-    return channel.stream(path, receiver, { hasleader: 'true' })
+    const endpoint = await this.#endpoint()
+    return endpoint.stream(path, receiver, { hasleader: 'true' })
   }
 
   /** The endpoint in use is no good: others first. */
   moveOn(): void {
-    this.#current = (this.#current + 1) % this.#options.endpoints.length
+    const { clock, endpoints } = this.#options
+    for (let step = 1; step <= endpoints.length; step++) {
+      const next = (this.#current + step) % endpoints.length
+      const silentUntilMs = this.#silentUntilMs.get(endpoints[next] ?? '') ?? 0
+      if (silentUntilMs > clock.monotonic() && step < endpoints.length) continue
+      this.#current = next
+      return
+    }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const channel of this.#channels.values()) (await channel)[Symbol.dispose]()
-    this.#channels.clear()
+    await this.#disposeAll()
   }
 
   async #call<Request, Response>(
@@ -63,16 +77,21 @@ export class EtcdConnection {
     const bytes = method.encodeRequest(request)
     const deadline = clock.monotonic() + patienceMs
     for (let attempt = 1; ; attempt++) {
+      const asked = this.#current
       try {
-        const channel = await this.#channel()
-        return method.decodeResponse(await channel.unary(method.path, bytes, { timeoutMs: callTimeoutMs }))
+        const endpoint = await this.#endpoint()
+        return method.decodeResponse(await endpoint.unary(method.path, bytes))
       } catch (error) {
         if (!isConnectionTrouble(error)) throw error
         if (!canRepeat && !wasNeverSent(error)) {
           throw new OutcomeUnknownError(`it is not known whether etcd did this: ${error.message}`, { cause: error })
         }
-        this.moveOn()
-        if (this.#isClosed || clock.monotonic() >= deadline) {
+        // Of many calls that fail together the first one moves on.
+        if (this.#current === asked) this.moveOn()
+        await this.#takeRenewedCertificates()
+        // A silent one may have taken all the time there was: the others are still to be asked.
+        const isLate = clock.monotonic() >= deadline && attempt >= endpoints.length
+        if (this.#isClosed || isLate) {
           throw new StoreUnavailableError(`no etcd endpoint answers (${endpoints.join(', ')}): ${error.message}`, { cause: error })
         }
         if (attempt % endpoints.length === 0) await clock.sleep(retryMs)
@@ -80,17 +99,51 @@ export class EtcdConnection {
     }
   }
 
-  #channel(): Promise<GrpcStreamChannel> {
+  #endpoint(): Promise<EtcdEndpoint> {
     if (this.#isClosed) throw new StoreUnavailableError('the store is closed')
-    const { endpoints, tls } = this.#options
-    const endpoint = endpoints[this.#current] ?? ''
-    let channel = this.#channels.get(endpoint)
-    if (!channel) {
-      const isPlain = endpoint.startsWith('http://')
-      channel = grpcChannel(endpoint.replace(/^https?:\/\//, ''), tls && !isPlain ? { tls } : {})
-      this.#channels.set(endpoint, channel)
+    const name = this.#options.endpoints[this.#current] ?? ''
+    let endpoint = this.#endpoints.get(name)
+    if (!endpoint) {
+      endpoint = this.#connect(name)
+      this.#endpoints.set(name, endpoint)
+      // The next call tries anew.
+      endpoint.catch(() => this.#endpoints.delete(name))
     }
-    return channel
+    return endpoint
+  }
+
+  async #connect(name: string): Promise<EtcdEndpoint> {
+    const { clock, endpoints } = this.#options
+    this.#tls ??= this.#readTls()
+    const tls = await this.#tls
+    const isPlain = name.startsWith('http://')
+    const channel = await grpcChannel(name.replace(/^https?:\/\//, ''), tls && !isPlain ? { tls } : {})
+    const onSilent = () => {
+      this.#endpoints.delete(name)
+      this.#silentUntilMs.set(name, clock.monotonic() + silentMs)
+      if (endpoints[this.#current] === name) this.moveOn()
+    }
+    return new EtcdEndpoint({ clock, name, channel, ...(endpoints.length > 1 && { onSilent }) })
+  }
+
+  async #readTls(): Promise<GrpcTls | undefined> {
+    const { tls } = this.#options
+    return typeof tls === 'function' ? tls() : tls
+  }
+
+  /** Connections that were made with those of before would be refused for ever once they are over. */
+  async #takeRenewedCertificates(): Promise<void> {
+    if (typeof this.#options.tls !== 'function' || this.#isClosed) return
+    const [used, now] = await Promise.all([this.#tls?.catch(() => undefined), this.#readTls().catch(() => undefined)])
+    if (now === undefined || JSON.stringify(used) === JSON.stringify(now)) return
+    this.#tls = Promise.resolve(now)
+    await this.#disposeAll()
+  }
+
+  async #disposeAll(): Promise<void> {
+    const stale = [...this.#endpoints.values()]
+    this.#endpoints.clear()
+    for (const endpoint of stale) (await endpoint.catch(() => undefined))?.[Symbol.dispose]()
   }
 }
 

@@ -27,6 +27,10 @@ export const etcdMessages = {
   keyNotFound: 'etcdserver: key not found',
 } as const
 
+/** Deletions are let through meanwhile. */
+export const howToMakeSpace =
+  'nothing more is written until etcd is compacted (etcdctl compact), defragmented (etcdctl defrag) and its alarm is disarmed (etcdctl alarm disarm)'
+
 /** What the store says where etcd said this. `asked` is the revision the request was about. */
 export function storeErrorOf(error: unknown, asked: { revision: number; compacted: number; newest: number }): Error {
   if (!(error instanceof GrpcError)) return error instanceof Error ? error : new Error(String(error))
@@ -46,9 +50,7 @@ export function storeErrorOf(error: unknown, asked: { revision: number; compacte
     case etcdMessages.leaseExists:
       return new LeaseExistsError('the lease exists already')
     case etcdMessages.noSpace:
-      return new StoreUnavailableError(
-        'nothing was written: the database of etcd is full; compact and defragment it, then disarm its alarm',
-      )
+      return new StoreUnavailableError(`${etcdMessages.noSpace}: ${howToMakeSpace}`)
   }
   if (error.code === grpcCodes.unauthenticated || error.code === grpcCodes.permissionDenied) {
     return new StoreUnavailableError(`etcd refuses this client: ${error.message}`)

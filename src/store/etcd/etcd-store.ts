@@ -1,16 +1,14 @@
 import type { Clock } from '#base/clock.ts'
-import type { GrpcTls } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
+import { alarmText, listAlarms } from '#store/etcd/etcd-alarms.ts'
 import { EtcdCompactor } from '#store/etcd/etcd-compactor.ts'
-import { EtcdConnection } from '#store/etcd/etcd-connection.ts'
+import { EtcdConnection, type EtcdTls } from '#store/etcd/etcd-connection.ts'
 import { storeErrorOf } from '#store/etcd/etcd-errors.ts'
 import { EtcdFollower, readPast } from '#store/etcd/etcd-follower.ts'
 import { keepAliveOnce } from '#store/etcd/etcd-leases.ts'
 import { rangeRequestOf, rangeResultOf, txnRequestOf, txnResultOf } from '#store/etcd/etcd-transactions.ts'
-import { RecentChanges } from '#store/etcd/recent-changes.ts'
 import { checkRange, checkTransaction } from '#store/mvcc/check-transaction.ts'
 import {
-  CompactedError,
   type Lease,
   LeaseNotFoundError,
   type RangeRequest,
@@ -23,7 +21,8 @@ import {
   type Watch,
   type WatchRequest,
 } from '#store/store.ts'
-import { WatchHub } from '#store/watch/watch-hub.ts'
+import { FollowedWatches } from '#store/watch/followed-watches.ts'
+import { SharedQuestion } from '#store/watch/shared-question.ts'
 import { etcdMethods, type HeaderOnly } from '#wire/etcd-messages.ts'
 
 export type EtcdStoreOptions = {
@@ -31,11 +30,13 @@ export type EtcdStoreOptions = {
   logger: Logger
   /** `host:port`, or URLs; several for the members of one cluster. */
   endpoints: string[]
-  tls?: GrpcTls
+  tls?: EtcdTls
   /** How often history is compacted: 5 minutes unless told; `Infinity` leaves it to others. */
   compactEveryMs?: number
   /** How long calls are tried again while no endpoint answers. */
   patienceMs?: number
+  /** Called once, when the store is closed, or could not be opened. */
+  onClose?: () => void
 }
 
 const defaultCompactionMs = 5 * 60_000
@@ -48,6 +49,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
     return new EtcdStore(options, connection, header?.revision ?? 0)
   } catch (error) {
     await connection.close()
+    options.onClose?.()
     throw storeErrorOf(error, { revision: 0, compacted: 0, newest: 0 })
   }
 }
@@ -55,33 +57,36 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdStor
 export class EtcdStore implements Store {
   readonly #connection: EtcdConnection
   readonly #follower: EtcdFollower
-  readonly #hub: WatchHub
+  /** Each read that must not be old asks it: together they cost little more than one. */
+  readonly #newest: SharedQuestion<number>
+  readonly #watches: FollowedWatches
   readonly #compactor: EtcdCompactor | undefined
-  #recent: RecentChanges
+  readonly #onClose: (() => void) | undefined
   #revision: number
   #compacted = 0
   #trouble: Error | undefined
   #isClosed = false
 
-  constructor({ clock, logger, compactEveryMs = defaultCompactionMs }: EtcdStoreOptions, connection: EtcdConnection, revision: number) {
+  constructor(options: EtcdStoreOptions, connection: EtcdConnection, revision: number) {
+    const { clock, logger, compactEveryMs = defaultCompactionMs, onClose } = options
+    this.#onClose = onClose
     this.#connection = connection
     this.#revision = revision
-    this.#recent = new RecentChanges(revision)
+    this.#newest = new SharedQuestion(clock, () => this.#askRevision())
     this.#follower = new EtcdFollower({
       clock,
       logger,
       connection,
       onChange: (change) => {
         this.#revision = Math.max(this.#revision, change.revision)
-        this.#recent.push(change)
-        this.#hub.deliver(change)
+        this.#watches.deliver(change)
       },
       onGap: (compacted) => this.#startAnew(compacted),
       onTrouble: (error) => {
         this.#trouble = error
       },
     })
-    this.#hub = new WatchHub(clock, this.#past())
+    this.#watches = new FollowedWatches(clock, this.#source(), revision)
     this.#follower.start(revision)
     if (Number.isFinite(compactEveryMs)) this.#compactor = new EtcdCompactor(this, { clock, logger, periodMs: compactEveryMs })
   }
@@ -117,12 +122,7 @@ export class EtcdStore implements Store {
 
   watch(request: WatchRequest): Watch {
     this.#checkOpen()
-    // Somebody else may have told the caller of a revision that has not been heard of here yet.
-    if ((request.fromRevision ?? 0) > this.#revision + 1) return this.#watchFromAhead(request)
-    const watch = this.#hub.watch(request)
-    const { cancel } = watch
-    // Nobody here can tell what others have written without asking.
-    return { cancel, [Symbol.dispose]: cancel, progress: () => this.#catchUp().then(() => watch.progress()) }
+    return this.#watches.watch(request)
   }
 
   async grantLease(ttlSeconds: number, id = 0n): Promise<Lease> {
@@ -169,56 +169,42 @@ export class EtcdStore implements Store {
     return { totalBytes: dbSize, usedBytes: dbSizeInUse }
   }
 
+  async alarm(): Promise<string | undefined> {
+    this.#checkOpen()
+    return alarmText((await this.#asking(0, this.#connection.read(etcdMethods.alarm, listAlarms))).alarms)
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#compactor?.close()
     this.#follower.close()
-    this.#hub.close(new StoreError('the store was closed'))
+    this.#watches.close(new StoreError('the store was closed'))
     await this.#connection.close()
+    this.#onClose?.()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
 
-  #watchFromAhead(request: WatchRequest): Watch {
-    let isCancelled = false
-    let watch: Watch | undefined
-    const started = this.#newestRevision().then(() => {
-      if (!isCancelled) watch = this.#hub.watch(request)
-    })
-    started.catch((error: Error) => request.onEnd?.(error))
-    const cancel = () => {
-      isCancelled = true
-      watch?.cancel()
-    }
-    const progress = async () => {
-      await started
-      const newest = await this.#catchUp()
-      return watch?.progress() ?? newest
-    }
-    return { cancel, [Symbol.dispose]: cancel, progress }
-  }
-
   /** Resolves when everything that is committed anywhere now has been passed on. */
   async #catchUp(): Promise<number> {
-    const newest = await this.#newestRevision()
+    const newest = await this.#newest.ask()
     await this.#follower.reached(newest)
     return newest
   }
 
   /** A linearizable read, so that nothing acknowledged anywhere is above the answer. */
-  async #newestRevision(): Promise<number> {
+  async #askRevision(): Promise<number> {
     const { header } = await this.#asking(0, this.#connection.read(etcdMethods.range, { key: Buffer.from([0]), countOnly: true }))
     return header?.revision ?? 0
   }
 
   async #startAnew(compacted: number): Promise<number> {
-    const revision = await this.#newestRevision()
+    const revision = await this.#newest.ask()
     this.#compacted = Math.max(this.#compacted, compacted)
-    this.#hub.close(new CompactedError(this.#follower.position + 1, compacted))
-    this.#recent = new RecentChanges(revision)
+    this.#watches.startAnew(revision, compacted)
     return revision
   }
 
@@ -233,10 +219,10 @@ export class EtcdStore implements Store {
     }
   }
 
-  #past() {
+  #source() {
     const store = this
     return {
-      get revision() {
+      get position() {
         return store.#follower.position
       },
       get newest() {
@@ -245,10 +231,9 @@ export class EtcdStore implements Store {
       get compacted() {
         return store.#compacted
       },
-      from(revision: number, limit: number) {
-        const isHere = revision >= store.#recent.first
-        return isHere ? store.#recent.from(revision, limit) : readPast(store.#connection, revision, store.#follower.position, limit)
-      },
+      catchUp: () => store.#catchUp(),
+      askNewest: () => store.#newest.ask(),
+      readPast: (revision: number, limit: number) => readPast(store.#connection, revision, store.#follower.position, limit),
     }
   }
 

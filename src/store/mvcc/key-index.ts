@@ -138,12 +138,29 @@ export class KeyIndex {
 
   /** The last block that starts at or before the key; 0 when all start after it. */
   #blockFor(key: string): number {
-    const after = firstWhere(0, this.#blocks.length, (at) => this.#isBefore(key, this.#blocks[at]?.entries[0]?.key ?? ''))
-    return Math.max(0, after - 1)
+    const blocks = this.#blocks
+    const isBefore = this.#isBefore
+    let from = 0
+    let to = blocks.length
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (isBefore(key, blocks[middle]?.entries[0]?.key ?? '')) to = middle
+      else from = middle + 1
+    }
+    return Math.max(0, from - 1)
   }
 
-  #lowerBound(block: Block, key: string): number {
-    return firstWhere(0, block.entries.length, (at) => !this.#isBefore(block.entries[at]?.key ?? '', key))
+  // Spelled out, as above: every write comes by, and a function made for each costs as much as the search.
+  #lowerBound({ entries }: Block, key: string): number {
+    const isBefore = this.#isBefore
+    let from = 0
+    let to = entries.length
+    while (from < to) {
+      const middle = (from + to) >>> 1
+      if (isBefore((entries[middle] as KeyEntry).key, key)) from = middle + 1
+      else to = middle
+    }
+    return from
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { seededRandom } from '#base/random.ts'
 import type { VersionedChange } from '#store/mvcc/history.ts'
 import { type LeaseBook, Mvcc } from '#store/mvcc/mvcc.ts'
@@ -19,7 +20,7 @@ function book(): LeaseBook & { keys: Map<string, bigint> } {
 }
 
 function dump(mvcc: Mvcc, revision?: number): string[] {
-  const { kvs } = mvcc.range({ prefix: '', ...(revision ? { revision } : {}) })
+  const { kvs } = mvcc.range({ prefix: '', ...omitEmpty({ revision }) })
   return kvs.map(({ value, ...kv }) => `${Object.values(kv).join(' ')} ${Buffer.from(value)}`)
 }
 

@@ -24,29 +24,29 @@ async function contents(store: Store): Promise<unknown> {
 type Case = {
   name: string
   faults: [FaultPoint, SqliteError][]
-  told: 'StoreUnavailableError' | 'OutcomeUnknownError' | 'done'
+  outcome: 'StoreUnavailableError' | 'OutcomeUnknownError' | 'done'
   isKept: boolean
 }
 
 const { full, failedSync, readOnly, cannotOpen } = diskFaults
 const cases: Case[] = [
-  { name: 'the disk is full while writing', faults: [['write', full()]], told: 'StoreUnavailableError', isKept: false },
-  { name: 'the disk is full at commit', faults: [['commit', full()]], told: 'StoreUnavailableError', isKept: false },
-  { name: 'the directory has become read-only', faults: [['begin', readOnly()]], told: 'StoreUnavailableError', isKept: false },
+  { name: 'the disk is full while writing', faults: [['write', full()]], outcome: 'StoreUnavailableError', isKept: false },
+  { name: 'the disk is full at commit', faults: [['commit', full()]], outcome: 'StoreUnavailableError', isKept: false },
+  { name: 'the directory has become read-only', faults: [['begin', readOnly()]], outcome: 'StoreUnavailableError', isKept: false },
   {
     name: 'the sync fails and the commit is not in the file',
     faults: [['commit', failedSync()]],
-    told: 'StoreUnavailableError',
+    outcome: 'StoreUnavailableError',
     isKept: false,
   },
-  { name: 'the sync fails and the commit is in the file', faults: [['committed', failedSync()]], told: 'done', isKept: true },
+  { name: 'the sync fails and the commit is in the file', faults: [['committed', failedSync()]], outcome: 'done', isKept: true },
   {
     name: 'the sync fails, and the file cannot be opened to see that it is not there',
     faults: [
       ['commit', failedSync()],
       ['open', cannotOpen()],
     ],
-    told: 'OutcomeUnknownError',
+    outcome: 'OutcomeUnknownError',
     isKept: false,
   },
   {
@@ -55,12 +55,12 @@ const cases: Case[] = [
       ['committed', failedSync()],
       ['open', cannotOpen()],
     ],
-    told: 'OutcomeUnknownError',
+    outcome: 'OutcomeUnknownError',
     isKept: true,
   },
 ]
 
-for (const { name, faults: expected, told, isKept } of cases) {
+for (const { name, faults: expected, outcome, isKept } of cases) {
   test(`[ST23] ${name}: nothing acknowledged is lost, and memory agrees with the disk`, async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'typernetes-faults-'))
     using _ = { [Symbol.dispose]: () => rmSync(dataDir, { recursive: true }) }
@@ -83,7 +83,7 @@ for (const { name, faults: expected, told, isKept } of cases) {
       store.txn({ success: [{ delete: { key: '/leased' } }] }),
     ])
     for (const write of writes) {
-      assert.equal(write.status === 'fulfilled' ? 'done' : write.reason.name, told)
+      assert.equal(write.status === 'fulfilled' ? 'done' : write.reason.name, outcome)
     }
     assert.ok(store.trouble, 'the store says that it is in trouble')
     assert.match(records.find(({ level }) => level === 'error')?.message ?? '', /failed to write/)
@@ -91,10 +91,10 @@ for (const { name, faults: expected, told, isKept } of cases) {
     await assert.rejects(put(store, '/b', 'refused'), { name: 'StoreUnavailableError' })
     await assert.rejects(store.grantLease(10), { name: 'StoreUnavailableError' })
     await assert.rejects(store.revokeLease(lease.id), { name: 'StoreUnavailableError' })
-    const shown = told === 'done' ? 'during' : 'before'
+    const shown = outcome === 'done' ? 'during' : 'before'
     assert.equal(Buffer.from((await store.range({ key: '/a' })).kvs[0]?.value ?? Buffer.of()).toString(), shown)
     await clock.advance({ seconds: 5 })
-    if (told !== 'done' || expected.some(([point]) => point === 'open'))
+    if (outcome !== 'done' || expected.some(([point]) => point === 'open'))
       assert.ok(store.trouble, 'trouble lasts as long as the disk is ill')
 
     faults.clear()

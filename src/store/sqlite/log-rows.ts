@@ -20,6 +20,11 @@ export function writeRecords(insert: SqliteStatement, records: Uint8Array): void
   }
 }
 
+/** 0 where there is none. */
+export function lastRowOf(database: SqliteDatabase): number {
+  return Number(database.prepare('SELECT max(row) FROM log').get()?.[0] ?? 0)
+}
+
 /** Hands out every row, checked against its checksum, in parts that end where a revision ends; returns the last one's number. */
 export function loadRecords(database: SqliteDatabase, path: string, onRecords: (records: Buffer<ArrayBuffer>) => void): number {
   const rows = database
@@ -33,7 +38,7 @@ export function loadRecords(database: SqliteDatabase, path: string, onRecords: (
     let at = 0
     for (const { record, checksum } of part) {
       const start = at
-      at = writeRecord(buffer, at, record)
+      at = written(buffer, at, record, path)
       if (crc32(buffer.subarray(start, at)) !== checksum) throw damaged(path, `the checksum of row ${record.row} (${record.key}) is wrong`)
     }
     onRecords(buffer)
@@ -41,7 +46,7 @@ export function loadRecords(database: SqliteDatabase, path: string, onRecords: (
     size = 0
   }
   for (const row of rows) {
-    const record = fieldsOf(row)
+    const record = fieldsOf(row, path)
     if (size > partBytes && record.revision !== last.revision) flush()
     part.push({ record, checksum: row[8] })
     size += recordBytes(record.key, record.value)
@@ -51,7 +56,17 @@ export function loadRecords(database: SqliteDatabase, path: string, onRecords: (
   return last.row
 }
 
-function fieldsOf([row, revision, key, created, version, lease, deleted, value]: SqliteRow): RecordFields {
+/** A number that no version can have is a damaged one. */
+function written(buffer: Buffer, at: number, record: RecordFields, path: string): number {
+  try {
+    return writeRecord(buffer, at, record)
+  } catch {
+    throw damaged(path, `row ${record.row} (${record.key}) cannot be read`)
+  }
+}
+
+function fieldsOf([row, revision, key, created, version, lease, deleted, value]: SqliteRow, path: string): RecordFields {
+  if (!(value instanceof Uint8Array)) throw damaged(path, `row ${row} (${key}) has no value`)
   return {
     row: Number(row),
     revision: Number(revision),
@@ -60,6 +75,6 @@ function fieldsOf([row, revision, key, created, version, lease, deleted, value]:
     version: Number(version),
     lease: lease ? BigInt(String(lease)) : 0n,
     isDeleted: deleted === 1,
-    value: value as Uint8Array,
+    value,
   }
 }

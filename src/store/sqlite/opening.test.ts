@@ -22,6 +22,7 @@ import { silentLogger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { nodeSqlite } from '#base/sqlite.ts'
 import { inlineChannel } from '#store/sqlite/file-client.ts'
+import { readNewest } from '#store/sqlite/read-newest.ts'
 import { openSqliteStore, type SqliteStore } from '#store/sqlite/sqlite-store.ts'
 
 function directory() {
@@ -36,6 +37,7 @@ function open(dataDir: string): Promise<SqliteStore> {
 
 async function filled(dataDir: string): Promise<void> {
   await using store = await open(dataDir)
+  await store.grantLease(500, 2n ** 62n)
   const value = Buffer.alloc(1500, 'v')
   for (let index = 0; index < 40; index++) await store.txn({ success: [{ put: { key: `/key/${index}`, value } }] })
 }
@@ -68,6 +70,30 @@ const damages: { name: string; error: string; says: RegExp; damage(path: string)
     error: 'DamagedStoreError',
     says: /checksum/,
     damage: (path) => flip(path, readFileSync(path).lastIndexOf('/key/3') + 4),
+  },
+  {
+    name: 'a number is one that no version has',
+    error: 'DamagedStoreError',
+    says: /row \d+ \(\/key\/\d+\) cannot be read.*snapshot restore/,
+    damage: (path) => pragma(path, 'UPDATE log SET version = -90 WHERE row = (SELECT max(row) FROM log)'),
+  },
+  {
+    name: 'a counter is another number',
+    error: 'DamagedStoreError',
+    says: /checksum of the counter compacted is wrong.*snapshot restore/,
+    damage: (path) => pragma(path, "UPDATE counters SET value = 7 WHERE name = 'compacted'"),
+  },
+  {
+    name: 'a counter is gone',
+    error: 'DamagedStoreError',
+    says: /the counter revision is missing/,
+    damage: (path) => pragma(path, "DELETE FROM counters WHERE name = 'revision'"),
+  },
+  {
+    name: 'a lease lasts longer than it was granted for',
+    error: 'DamagedStoreError',
+    says: /checksum of lease \d+ is wrong/,
+    damage: (path) => pragma(path, 'UPDATE leases SET seconds = seconds + 1'),
   },
   {
     name: 'the end is missing',
@@ -104,7 +130,7 @@ const damages: { name: string; error: string; says: RegExp; damage(path: string)
   {
     name: 'it is of a newer version',
     error: 'NewerSchemaError',
-    says: /layout 99.*up to 1.*newer version/,
+    says: /layout 99.*up to 2.*newer version/,
     damage: (path) => pragma(path, 'PRAGMA user_version = 99'),
   },
 ]
@@ -142,6 +168,24 @@ for (const { name, error, says, damage } of damages) {
     await assert.rejects(open(dir.path), { name: error })
   })
 }
+
+test('[ST25] a file of the first layout is taken over, and its leases and counters have checksums from then on', async () => {
+  using dir = directory()
+  await filled(dir.path)
+  const columns = ['leases', 'counters'].map((table) => `ALTER TABLE ${table} DROP COLUMN checksum`)
+  pragma(dir.file, `${columns.join('; ')}; PRAGMA user_version = 1`)
+  assert.equal(readNewest(nodeSqlite, dir.file).leases.length, 1, 'it can be read as it is')
+  {
+    await using store = await open(dir.path)
+    assert.deepEqual(
+      (await store.leases()).map(({ id, grantedSeconds }) => [id, grantedSeconds]),
+      [[2n ** 62n, 500]],
+    )
+    assert.equal(store.revision, 41)
+  }
+  pragma(dir.file, 'UPDATE leases SET seconds = 501')
+  await assert.rejects(open(dir.path), { name: 'DamagedStoreError', message: /checksum of lease 4611686018427387904 is wrong/ })
+})
 
 test('[ST26] a second store on the same directory is refused by name and process, in this process and in another', async () => {
   using dir = directory()

@@ -1,7 +1,7 @@
 import type { Sqlite } from '#base/sqlite.ts'
 import { loadRecords } from '#store/sqlite/log-rows.ts'
 import { readRecord } from '#store/sqlite/record.ts'
-import { openStoreFile } from '#store/sqlite/schema.ts'
+import { hasChecksums, openStoreFile } from '#store/sqlite/schema.ts'
 import { readSummary } from '#store/sqlite/summary.ts'
 import type { KeyValue, Lease } from '#store/store.ts'
 
@@ -14,7 +14,7 @@ export function readNewest(
   try {
     // All reads see the file as it is at the first of them.
     database.exec('BEGIN')
-    const { leases, ...counters } = readSummary(database)
+    const { leases, ...counters } = readSummary(database, path, { hasChecksums: hasChecksums(database) })
     const newest = new Map<string, KeyValue>()
     let revision = counters.revision
     loadRecords(database, path, (part) => {

@@ -2,11 +2,14 @@ import { dirname, join } from 'node:path'
 import { errorMessage } from '#base/error-message.ts'
 import { type Files, hasCode } from '#base/files.ts'
 import { type Sqlite, type SqliteDatabase, sqliteCodeOf, sqliteCodes } from '#base/sqlite.ts'
+import { markPath } from '#store/sqlite/commit-mark.ts'
 import { damaged, NewerSchemaError, NotAStoreError } from '#store/sqlite/file-errors.ts'
+import { addChecksums, summaryTables } from '#store/sqlite/summary.ts'
 
 /** "TYPN", where SQLite files say whose they are. */
 const applicationId = 0x5459504e
-const schemaVersion = 1
+/** 2: leases and counters have checksums. */
+const schemaVersion = 2
 
 /**
  * Big pages, since rows are appended in bulk and kilobytes large. The log has no index but its row: everything that is
@@ -17,9 +20,7 @@ const tables = `
     row INTEGER PRIMARY KEY, revision INTEGER NOT NULL, key TEXT NOT NULL, created INTEGER NOT NULL, version INTEGER NOT NULL,
     lease INTEGER NOT NULL, deleted INTEGER NOT NULL, value BLOB NOT NULL, checksum INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE leases (id INTEGER PRIMARY KEY, seconds INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-  INSERT INTO counters VALUES ('revision', 1), ('compacted', 0), ('batch', 0);
+  ${summaryTables}
   CREATE TABLE room (filler BLOB) STRICT;
 `
 
@@ -40,12 +41,16 @@ export async function createStoreFile(
   const database = sqlite.open(draft)
   try {
     database.exec('PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    database.exec(`BEGIN; ${tables} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${schemaVersion}; COMMIT`)
+    database.exec(`BEGIN; ${tables} PRAGMA application_id = ${applicationId}`)
+    addChecksums(database)
+    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`)
     await fill?.(database)
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {
     database.close()
   }
+  // It speaks of what was there before.
+  await files.remove(markPath(path))
   await files.rename(draft, path)
   await syncDirectory(files, dirname(path))
 }
@@ -65,8 +70,9 @@ export function openStoreFile(sqlite: Sqlite, path: string, options: { readOnly?
   const database = sqlite.open(path, options)
   try {
     checkIdentity(database, path)
-    const [verdict] = database.prepare('PRAGMA quick_check(1)').get() ?? []
-    if (verdict !== 'ok') throw damaged(path, String(verdict))
+    const [result] = database.prepare('PRAGMA quick_check(1)').get() ?? []
+    if (result !== 'ok') throw damaged(path, String(result))
+    if (options.readOnly !== true) updateLayout(database)
     return database
   } catch (error) {
     database.close()
@@ -77,11 +83,23 @@ export function openStoreFile(sqlite: Sqlite, path: string, options: { readOnly?
   }
 }
 
+/** Of a file that an earlier version of this program made. */
+function updateLayout(database: SqliteDatabase): void {
+  if (hasChecksums(database)) return
+  database.exec('BEGIN IMMEDIATE')
+  addChecksums(database)
+  database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`)
+}
+
+/** A file that may only be read keeps its layout. */
+export const hasChecksums = (database: SqliteDatabase): boolean => pragma(database, 'user_version') >= schemaVersion
+
+const pragma = (database: SqliteDatabase, name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[0] ?? 0)
+
 function checkIdentity(database: SqliteDatabase, path: string): void {
-  const pragma = (name: string) => Number(database.prepare(`PRAGMA ${name}`).get()?.[0] ?? 0)
-  const owner = pragma('application_id')
+  const owner = pragma(database, 'application_id')
   if (owner !== applicationId) throw notAStore(path, `its application id is 0x${owner.toString(16)}, not 0x${applicationId.toString(16)}`)
-  const version = pragma('user_version')
+  const version = pragma(database, 'user_version')
   if (version > schemaVersion) {
     throw new NewerSchemaError(
       `the store's file ${path} has layout ${version}, and this program knows up to ${schemaVersion}. Nothing was changed. ` +

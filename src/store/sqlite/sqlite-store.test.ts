@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { nodeSqlite } from '#base/sqlite.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { inlineChannel } from '#store/sqlite/file-client.ts'
@@ -27,7 +28,7 @@ const put = (store: Store, key: string, value: string, lease = 0n) =>
 const remove = (store: Store, key: string) => store.txn({ success: [{ delete: { key } }] })
 
 async function contents(store: Store, revision?: number): Promise<string[]> {
-  const { kvs } = await store.range({ prefix: '', ...(revision ? { revision } : {}) })
+  const { kvs } = await store.range({ prefix: '', ...omitEmpty({ revision }) })
   return kvs.map(({ key, value, ...numbers }) => `${key}=${Buffer.from(value)} ${Object.values(numbers).join(' ')}`)
 }
 

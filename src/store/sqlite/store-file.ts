@@ -1,11 +1,13 @@
 import { errorMessage } from '#base/error-message.ts'
 import type { Files } from '#base/files.ts'
 import { type Sqlite, type SqliteDatabase, type SqliteStatement, sqliteCodeOf, sqliteCodes } from '#base/sqlite.ts'
+import { CommitMark } from '#store/sqlite/commit-mark.ts'
 import { lockDirectory } from '#store/sqlite/directory-lock.ts'
 import { damaged } from '#store/sqlite/file-errors.ts'
 import { insertLogRow, loadRecords, writeRecords } from '#store/sqlite/log-rows.ts'
+import { requireWholeLog } from '#store/sqlite/require-whole-log.ts'
 import { createStoreFile, openStoreFile, storePath } from '#store/sqlite/schema.ts'
-import { readSummary } from '#store/sqlite/summary.ts'
+import { readSummary, SummaryWriter } from '#store/sqlite/summary.ts'
 import type { Batch, BatchMark, Opened, Outcome, Place } from '#store/sqlite/thread-protocol.ts'
 
 /** How much the write-ahead log may hold before it is copied into the file: 32 MB. */
@@ -30,6 +32,7 @@ export class StoreFile {
   readonly #files: Files
   readonly #path: string
   readonly #lock: Disposable
+  readonly #mark: CommitMark
   #connection: Connection | undefined
 
   static async open(sqlite: Sqlite, files: Files, { directory, processId }: Place): Promise<StoreFile> {
@@ -42,24 +45,34 @@ export class StoreFile {
       // A new file would take what is in there for its own.
       if (!stat && (await files.stat(`${path}-wal`))) throw damaged(path, `it is missing, though its write-ahead log is there`)
       if (!stat) await createStoreFile(sqlite, files, path)
-      return new StoreFile(sqlite, files, path, lock)
+      const mark = new CommitMark(path)
+      try {
+        await requireWholeLog(sqlite, files, path, mark.before)
+        return new StoreFile(sqlite, files, path, lock, mark)
+      } catch (error) {
+        mark[Symbol.dispose]()
+        throw error
+      }
     } catch (error) {
       lock[Symbol.dispose]()
       throw error
     }
   }
 
-  private constructor(sqlite: Sqlite, files: Files, path: string, lock: Disposable) {
+  private constructor(sqlite: Sqlite, files: Files, path: string, lock: Disposable, mark: CommitMark) {
     this.#sqlite = sqlite
     this.#files = files
     this.#path = path
     this.#lock = lock
+    this.#mark = mark
     this.#connection = new Connection(sqlite, path)
   }
 
   /** What is not in the log. */
   summary(): Opened {
-    return readSummary(this.#open().database)
+    const opened = readSummary(this.#open().database, this.#path)
+    // Batches with rows leave their number in the mark only.
+    return { ...opened, batchNumber: Math.max(opened.batchNumber, this.#mark.before?.number ?? 0) }
   }
 
   /** Hands out every version in the order they were made. */
@@ -85,6 +98,7 @@ export class StoreFile {
     } catch (error) {
       throw new CommitError(error, this.#outcomeAfter(error, isCommitting, batch))
     }
+    this.#mark.write(batch)
   }
 
   /** Makes sure that the file takes writes again, and tells what became of the batch. */
@@ -120,6 +134,7 @@ export class StoreFile {
       this.#connection?.close()
     } finally {
       this.#connection = undefined
+      this.#mark[Symbol.dispose]()
       this.#lock[Symbol.dispose]()
     }
   }
@@ -162,9 +177,8 @@ class Connection {
   readonly database: SqliteDatabase
   readonly #insert: SqliteStatement
   readonly #forget: SqliteStatement
-  readonly #grant: SqliteStatement
   readonly #revoke: SqliteStatement
-  readonly #count: SqliteStatement
+  readonly #summary: SummaryWriter
 
   constructor(sqlite: Sqlite, path: string) {
     const database = openStoreFile(sqlite, path)
@@ -174,19 +188,18 @@ class Connection {
     this.database = database
     this.#insert = insertLogRow(database)
     this.#forget = database.prepare('DELETE FROM log WHERE row = ?')
-    this.#grant = database.prepare('INSERT OR REPLACE INTO leases VALUES (?, ?)')
     this.#revoke = database.prepare('DELETE FROM leases WHERE id = ?')
-    this.#count = database.prepare('UPDATE counters SET value = ? WHERE name = ?')
+    this.#summary = new SummaryWriter(database)
   }
 
   write({ records, forgotten, granted, revoked, compacted, number }: Batch): void {
     writeRecords(this.#insert, records)
     for (const row of forgotten) this.#forget.run(row)
-    for (const { id, grantedSeconds } of granted) this.#grant.run(id, grantedSeconds)
+    for (const { id, grantedSeconds } of granted) this.#summary.grant(id, grantedSeconds)
     for (const id of revoked) this.#revoke.run(id)
-    if (compacted !== undefined) this.#count.run(compacted, 'compacted')
+    if (compacted !== undefined) this.#summary.count('compacted', compacted)
     // Batches with records are recognized by their last row.
-    if (records.byteLength === 0) this.#count.run(number, 'batch')
+    if (records.byteLength === 0) this.#summary.count('batch', number)
   }
 
   /** Writes and takes back something large enough that real batches are likely to fit as well. */

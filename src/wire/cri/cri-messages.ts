@@ -16,7 +16,8 @@ import type {
   RuntimeHandler,
   SandboxConfig,
 } from '#wire/cri/cri-types.ts'
-import { decodeMessage, describeMessages, encodeMessage } from '#wire/protobuf-messages.ts'
+import { type GrpcMethod, grpcMethod } from '#wire/grpc-method.ts'
+import { describeMessages } from '#wire/protobuf-messages.ts'
 
 const types = describeMessages({
   Empty: '',
@@ -87,7 +88,8 @@ const types = describeMessages({
   ContainerConfig:
     'metadata:1:ContainerMetadata image:2:ImageSpec command:3:string[] args:4:string[] workingDir:5:string envs:6:KeyValue[] ' +
     'mounts:7:Mount[] devices:8:Device[] labels:9:map annotations:10:map logPath:11:string stdin:12:bool stdinOnce:13:bool tty:14:bool ' +
-    'linux:15:LinuxContainerConfig stopSignal:18:int',
+    'linux:15:LinuxContainerConfig cdiDevices:17:CdiDevice[] stopSignal:18:int',
+  CdiDevice: 'name:1:string',
   CreateContainerRequest: 'podSandboxId:1:string config:2:ContainerConfig sandboxConfig:3:SandboxConfig',
   ContainerId: 'containerId:1:string',
   StopContainerRequest: 'containerId:1:string timeout:2:int',
@@ -138,25 +140,10 @@ const types = describeMessages({
   ImageFsInfoResponse: 'imageFilesystems:1:FilesystemUsage[] containerFilesystems:2:FilesystemUsage[]',
 })
 
-export type CriMethod<Request, Response> = {
-  path: string
-  encodeRequest(request: Request): Uint8Array
-  decodeRequest(bytes: Uint8Array): Request
-  encodeResponse(response: Response): Uint8Array
-  decodeResponse(bytes: Uint8Array): Response
-}
-
 type TypeName = keyof typeof types
 
-function method<Request extends object, Response>(path: string, request: TypeName, response: TypeName): CriMethod<Request, Response> {
-  return {
-    path: `/runtime.v1.${path}`,
-    encodeRequest: (value) => encodeMessage(types[request], value),
-    decodeRequest: (bytes) => decodeMessage(types[request], bytes) as Request,
-    encodeResponse: (value) => encodeMessage(types[response], value as object),
-    decodeResponse: (bytes) => decodeMessage(types[response], bytes) as Response,
-  }
-}
+const method = <Request extends object, Response>(path: string, request: TypeName, response: TypeName): GrpcMethod<Request, Response> =>
+  grpcMethod(`/runtime.v1.${path}`, types[request], types[response])
 
 export type Nothing = Record<never, never>
 export type ContainerEvent = {
@@ -276,5 +263,5 @@ export const criMethods = {
 type Methods = typeof criMethods
 /** All but the one that tells of events. */
 export type CriUnaryName = Exclude<keyof Methods, 'getContainerEvents'>
-export type CriRequest<Name extends keyof Methods> = Methods[Name] extends CriMethod<infer Request, infer _> ? Request : never
-export type CriResponse<Name extends keyof Methods> = Methods[Name] extends CriMethod<infer _, infer Response> ? Response : never
+export type CriRequest<Name extends keyof Methods> = Methods[Name] extends GrpcMethod<infer Request, infer _> ? Request : never
+export type CriResponse<Name extends keyof Methods> = Methods[Name] extends GrpcMethod<infer _, infer Response> ? Response : never

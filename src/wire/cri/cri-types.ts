@@ -127,6 +127,8 @@ export type ContainerConfig = {
   stdinOnce?: boolean
   tty?: boolean
   linux?: { resources?: LinuxResources; securityContext?: ContainerSecurityContext }
+  /** By the names that files of the container device interface give them. */
+  cdiDevices?: { name: string }[]
   stopSignal?: number
 }
 

@@ -1,7 +1,8 @@
 /** A CSI driver as somebody who calls it sees it: behind a socket, on another node, or in this process. */
 import { type GrpcChannel, GrpcError, type GrpcHandler, grpcCodes } from '#base/grpc.ts'
-import { type CsiMethod, csiMethods } from '#wire/csi/csi-messages.ts'
+import { csiMethods } from '#wire/csi/csi-messages.ts'
 import type { CsiMethodName, CsiRequest, CsiResponse } from '#wire/csi/csi-types.ts'
+import type { GrpcMethod } from '#wire/grpc-method.ts'
 
 export type CsiCallOptions = { timeoutMs: number; signal?: AbortSignal }
 
@@ -46,4 +47,4 @@ export async function answerBytes(caller: CsiCaller, name: CsiMethodName, bytes:
 
 export const isCsiMethod = (name: string): name is CsiMethodName => Object.hasOwn(csiMethods, name)
 
-const methodOf = <Name extends CsiMethodName>(name: Name) => csiMethods[name] as CsiMethod<CsiRequest<Name>, CsiResponse<Name>>
+const methodOf = <Name extends CsiMethodName>(name: Name) => csiMethods[name] as GrpcMethod<CsiRequest<Name>, CsiResponse<Name>>

@@ -1,6 +1,7 @@
 /** The methods of CSI v1 that this program speaks, from both sides. Numbers and names are CSI's. */
 import type { CsiMethodName, CsiRequest, CsiResponse } from '#wire/csi/csi-types.ts'
-import { decodeMessage, describeMessages, encodeMessage, type MessageType } from '#wire/protobuf-messages.ts'
+import { type GrpcMethod, grpcMethod } from '#wire/grpc-method.ts'
+import { describeMessages, type MessageType } from '#wire/protobuf-messages.ts'
 
 const types = describeMessages({
   Empty: '',
@@ -66,33 +67,17 @@ const types = describeMessages({
   NodeGetInfoResponse: 'nodeId:1:string maxVolumesPerNode:2:int accessibleTopology:3:Topology',
 })
 
-export type CsiMethod<Request, Response> = {
-  /** `/csi.v1.Node/NodeGetInfo` */
-  readonly path: string
-  encodeRequest(request: Request): Uint8Array
-  decodeRequest(bytes: Uint8Array): Request
-  encodeResponse(response: Response): Uint8Array
-  decodeResponse(bytes: Uint8Array): Response
-}
-
 type Service = 'Identity' | 'Controller' | 'Node'
 
-function method<Name extends CsiMethodName>(
+const method = <Name extends CsiMethodName>(
   service: Service,
   name: Name,
   request: MessageType,
   response: MessageType,
-): CsiMethod<CsiRequest<Name>, CsiResponse<Name>> {
-  return {
-    path: `/csi.v1.${service}/${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    encodeRequest: (value) => encodeMessage(request, value),
-    decodeRequest: (bytes) => decodeMessage(request, bytes) as CsiRequest<Name>,
-    encodeResponse: (value) => encodeMessage(response, value),
-    decodeResponse: (bytes) => decodeMessage(response, bytes) as CsiResponse<Name>,
-  }
-}
+): GrpcMethod<CsiRequest<Name>, CsiResponse<Name>> =>
+  grpcMethod(`/csi.v1.${service}/${name.charAt(0).toUpperCase()}${name.slice(1)}`, request, response)
 
-export const csiMethods: { readonly [Name in CsiMethodName]: CsiMethod<CsiRequest<Name>, CsiResponse<Name>> } = {
+export const csiMethods: { readonly [Name in CsiMethodName]: GrpcMethod<CsiRequest<Name>, CsiResponse<Name>> } = {
   getPluginInfo: method('Identity', 'getPluginInfo', types.Empty, types.PluginInfo),
   getPluginCapabilities: method('Identity', 'getPluginCapabilities', types.Empty, types.PluginCapabilities),
   probe: method('Identity', 'probe', types.Empty, types.ProbeResponse),

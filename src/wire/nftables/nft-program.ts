@@ -58,23 +58,31 @@ export function nftProgram(processes: Processes, command: readonly [string, ...s
   }
 }
 
-/** Applies what has changed, or where nothing is known of the kernel's state, all of it; then the table is settled. */
+/**
+ * Applies what has changed, or where nothing is known of the kernel's state, all of it. What is put into the table while nft is at
+ * work is of the next time: the table is settled with the text, and where this rejects, all of it has to be applied again. `update` puts
+ * in what has been told so far, right before the text is made.
+ */
 export async function bringAbout(
   table: NftTable,
   nft: NftProgram,
-  { isFull, keeps }: { isFull: boolean; keeps(set: string): boolean },
+  { isFull, keeps, update = () => {} }: { isFull: boolean; keeps(set: string): boolean; update?(): unknown },
 ): Promise<void> {
-  const text = isFull ? table.everything((await nft.present(table.family, table.name)) ?? nobody, keeps) : table.changes()
-  if (text !== '') {
-    try {
-      await nft.apply(text)
-    } catch (error) {
-      if (!(isFull && error instanceof NftError)) throw error
-      // Something stands in the way that cannot be changed in place, such as a hook of another version of us.
-      await nft.apply(table.anew())
-    }
-  }
+  const present = isFull ? ((await nft.present(table.family, table.name)) ?? nobody) : undefined
+  update()
+  const text = present === undefined ? table.changes() : table.everything(present, keeps)
   table.settle()
+  if (text === '') return
+  try {
+    await nft.apply(text)
+  } catch (error) {
+    if (!(isFull && error instanceof NftError)) throw error
+    // Something stands in the way that cannot be changed in place, such as a hook of another version of us.
+    update()
+    const anew = table.anew()
+    table.settle()
+    await nft.apply(anew)
+  }
 }
 
 const nobody: PresentNames = { chains: [], sets: [] }

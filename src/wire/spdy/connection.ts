@@ -1,5 +1,6 @@
 /** Many streams over one connection, which has been upgraded to SPDY/3.1. Either end may open streams. */
 import type { Duplex } from 'node:stream'
+import { endGently } from '#base/end-gently.ts'
 import { dataHead, encodedFrame, type Frame, FrameReader, resetStatus, type SentFrame } from '#wire/spdy/frames.ts'
 import { HeaderReader, HeaderWriter, type SpdyHeaders } from '#wire/spdy/header-block.ts'
 
@@ -178,6 +179,7 @@ export class SpdyConnection {
   }
 
   #receive = (bytes: Uint8Array): void => {
+    if (this.#isClosed) return
     try {
       for (const frame of this.#frames.read(bytes)) this.#take(frame)
     } catch {
@@ -242,7 +244,7 @@ export class SpdyConnection {
   }
 
   #leave(): void {
-    this.#socket.end(() => this.#socket.destroy())
+    endGently(this.#socket)
     this.#over()
   }
 

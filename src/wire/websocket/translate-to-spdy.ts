@@ -44,18 +44,18 @@ export function translateToSpdy(
   const resize = wanted.tty ? spdy.open({ streamtype: 'resize' }) : undefined
   error.end()
 
-  const verdict: Uint8Array[] = []
+  const chunks: Uint8Array[] = []
   let wasBroken = false
-  error.onData = (data) => verdict.push(data)
+  error.onData = (data) => chunks.push(data)
   error.onReset = () => {
     wasBroken = true
   }
   output.push(ended(error))
 
   webSocket.onMessage((message) => {
-    const told = decodedMessage(message, protocol)
-    if (told === undefined) return
-    const { channel, data } = told
+    const decoded = decodedMessage(message, protocol)
+    if (decoded === undefined) return
+    const { channel, data } = decoded
     if (channel === channels.close && protocol.canClose) {
       if (data[0] === channels.stdin) stdin?.end()
     } else if (channel === channels.stdin && stdin !== undefined && data.length > 0) {
@@ -75,7 +75,7 @@ export function translateToSpdy(
     })
     void Promise.all(output).then(() => {
       if (isOver) return
-      const text = statusText(Buffer.concat(verdict), wasBroken, protocol)
+      const text = statusText(Buffer.concat(chunks), wasBroken, protocol)
       if (text !== '') send(channels.error, Buffer.from(text))
       webSocket.close()
       spdy.close()
@@ -91,8 +91,8 @@ const ended = (stream: SpdyStream): Promise<void> =>
   })
 
 /** Runtimes say how it went as a Status; a connection that breaks before that is a failure of its own. */
-function statusText(verdict: Uint8Array, wasBroken: boolean, { hasStatus }: ChannelProtocol): string {
-  let text = Buffer.from(verdict).toString('utf8')
+function statusText(statusBytes: Uint8Array, wasBroken: boolean, { hasStatus }: ChannelProtocol): string {
+  let text = Buffer.from(statusBytes).toString('utf8')
   if (text === '') text = JSON.stringify(wasBroken ? brokenOff : { metadata: {}, status: 'Success' })
   if (hasStatus) return text
   const { status, message = '' } = parsed(text)

@@ -24,13 +24,15 @@ type Acknowledged = { steps: Map<number, number>; newestRevision: number; count:
 export async function crashRun(options: {
   kills: number
   seed: number
+  /** Ends before all of them are done. */
+  isOver?: () => boolean
   onKill?: (kill: number, acknowledged: number) => void
 }): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'typernetes-crash-'))
   const random = seededRandom(options.seed)
   const acknowledged: Acknowledged = { steps: new Map(), newestRevision: 0, count: 0 }
   try {
-    for (let kill = 1; kill <= options.kills; kill++) {
+    for (let kill = 1; kill <= options.kills && !options.isOver?.(); kill++) {
       await writeUntilKilled(directory, random, acknowledged)
       await check(directory, acknowledged).catch((error) => {
         throw new Error(`after kill ${kill} of seed ${options.seed}: ${error.message}`, { cause: error })

@@ -1,45 +1,107 @@
 /** Sends requests with long fields to a cluster and measures what each costs. */
-import { request } from 'node:https'
+import { Agent, request } from 'node:https'
 import type { RunningCluster } from '../../support/running-cluster.ts'
-import { type LongField, longFields, type Variant, variants } from './long-fields.ts'
+import { type FieldObject, type LongField, type Variant, withValue } from './long-fields.ts'
+
+export const verbs = ['create', 'update', 'json patch', 'merge patch', 'strategic patch', 'apply'] as const
+export type Verb = (typeof verbs)[number]
 
 export type Attack = { field: LongField; variant: Variant; count: number }
-export type Cost = Attack & { status: number; ms: number; sentBytes: number; answeredBytes: number }
+export type Cost = Attack & { verb: Verb; status: number; ms: number; sentBytes: number; answeredBytes: number; text: string }
 
-type Target = Pick<RunningCluster, 'url' | 'token'>
-type Answer = { status: number; bytes: number; text: string }
+export type Target = Pick<RunningCluster, 'url' | 'token'>
+export type Answer = { status: number; bytes: number; text: string }
 
-/** Every field of every kind that the cluster serves; `isChosen` leaves some out. */
-export async function* attackAll(target: Target, counts: readonly number[], isChosen: (index: number) => boolean): AsyncGenerator<Cost> {
-  const fields = longFields()
-  const places = await placesOf(target, new Set(fields.map(({ apiVersion }) => apiVersion)))
-  let index = 0
-  for (const field of fields) {
-    const place = places.get(`${field.apiVersion} ${field.kind}`)
-    if (place === undefined) continue
-    for (const count of counts) {
-      for (const variant of variants) if (isChosen(index++)) yield attack(target, { field, variant, count }, place)
+/** What objects of these kinds do once they are stored would change the run: nothing of them is. */
+const onlyTried = /admissionregistration|apiregistration|apiextensions|flowcontrol|^v1 (Namespace|Node)$|certificates|coordination/
+
+/** The verbs with one field filled: creates it, and goes at what it created, or at a sound object where that was refused. */
+export async function* attackField(target: Target, attack: Attack, place: string, chosen: readonly Verb[] = verbs): AsyncGenerator<Cost> {
+  const { field, variant, count } = attack
+  const long = field.value(count, variant)
+  const name = 'attack'
+  const isStored = chosen.length > 1 && !onlyTried.test(`${field.apiVersion} ${field.kind}`)
+  const named = (object: FieldObject): FieldObject => {
+    object.metadata['name'] ??= name
+    return object
+  }
+  const whole = (value: unknown) => withValue(named(field.sound()), field.path, value)
+  const measured = async (verb: Verb, method: string, path: string, text: string, contentType: string): Promise<Cost> => {
+    const startedMs = performance.now()
+    const { status, bytes, text: answer } = await send(target, method, path, text, contentType)
+    return {
+      ...attack,
+      verb,
+      status,
+      ms: performance.now() - startedMs,
+      sentBytes: text.length,
+      answeredBytes: bytes,
+      // What went wrong is said at the beginning or at the end.
+      text: answer.length < 2000 ? answer : `${answer.slice(0, 1000)} … ${answer.slice(-1000)}`,
     }
   }
+  const created = await measured('create', 'POST', `${place}${isStored ? '' : '?dryRun=All'}`, JSON.stringify(whole(long)), json)
+  if (chosen.includes('create')) yield created
+  if (chosen.length === 1 && chosen[0] === 'create') return
+  if (created.status !== 201 || !isStored) {
+    const { status } = await send(target, 'POST', place, JSON.stringify(named(field.sound())))
+    // Reviews and the like are never stored.
+    if (status !== 201 && status !== 409) return
+  }
+  const subresource = field.path[0] === 'status' ? '/status' : ''
+  const at = (more = '') => `${place}/${name}${subresource}?dryRun=All${more}`
+  const turned = Array.isArray(long) ? long.toReversed() : Object.fromEntries(Object.entries(long as object).reverse())
+  if (chosen.includes('update')) yield await measured('update', 'PUT', at(), JSON.stringify(whole(turned)), json)
+  if (chosen.includes('json patch')) {
+    yield await measured('json patch', 'PATCH', at(), JSON.stringify(operations(field, long)), 'application/json-patch+json')
+  }
+  const patch = (value: unknown) => JSON.stringify(withValue({}, field.path, value))
+  if (chosen.includes('merge patch')) yield await measured('merge patch', 'PATCH', at(), patch(turned), 'application/merge-patch+json')
+  if (chosen.includes('strategic patch')) {
+    yield await measured('strategic patch', 'PATCH', at(), strategic(field, turned), 'application/strategic-merge-patch+json')
+  }
+  if (chosen.includes('apply')) {
+    yield await measured(
+      'apply',
+      'PATCH',
+      at('&fieldManager=attack&force=true'),
+      JSON.stringify(whole(turned)),
+      'application/apply-patch+yaml',
+    )
+  }
+  await send(target, 'DELETE', `${place}/${name}`, JSON.stringify({ gracePeriodSeconds: 0, propagationPolicy: 'Background' }))
 }
 
-async function attack(target: Target, { field, variant, count }: Attack, place: string): Promise<Cost> {
-  const body = field.fill(count, variant) as { metadata: Record<string, unknown> }
-  body.metadata['name'] ??= 'attack'
-  const text = JSON.stringify(body)
-  const startedMs = performance.now()
-  const { status, bytes } = await send(target, 'POST', `${place}?dryRun=All`, text)
-  return { field, variant, count, status, ms: performance.now() - startedMs, sentBytes: text.length, answeredBytes: bytes }
+const json = 'application/json'
+
+/** An operation for every entry. */
+function operations({ path }: LongField, long: unknown): object[] {
+  const pointer = path.map((part) => `/${part}`).join('')
+  const empty = { op: 'add', path: pointer, value: Array.isArray(long) ? [] : {} }
+  if (Array.isArray(long)) return [empty, ...long.map((value) => ({ op: 'add', path: `${pointer}/0`, value }))]
+  const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
+  return [empty, ...Object.entries(long as object).map(([key, value]) => ({ op: 'add', path: `${pointer}/${escaped(key)}`, value }))]
+}
+
+/** With an order of the entries, where they are merged by a key. */
+function strategic({ path, mergeKey }: LongField, long: unknown): string {
+  const patch = withValue({}, path, long)
+  const last = path.at(-1) ?? ''
+  if (mergeKey !== undefined && Array.isArray(long)) {
+    const order = long.map((each) => ({ [mergeKey]: (each as Record<string, unknown>)[mergeKey] }))
+    withValue(patch, [...path.slice(0, -1), `$setElementOrder/${last}`], order)
+  }
+  return JSON.stringify(patch)
 }
 
 /** By apiVersion and kind, where its objects are. */
-async function placesOf(target: Target, apiVersions: ReadonlySet<string>): Promise<Map<string, string>> {
+export async function placesOf(target: Target, apiVersions: ReadonlySet<string>): Promise<Map<string, string>> {
   const places = new Map<string, string>()
   for (const apiVersion of apiVersions) {
     const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-    const { resources = [] } = JSON.parse((await send(target, 'GET', root)).text) as {
-      resources?: { name: string; kind: string; namespaced: boolean }[]
-    }
+    const { status, text } = await send(target, 'GET', root)
+    if (status !== 200) continue
+    const { resources = [] } = JSON.parse(text) as { resources?: { name: string; kind: string; namespaced: boolean }[] }
     for (const { name, kind, namespaced } of resources) {
       if (!name.includes('/')) places.set(`${apiVersion} ${kind}`, `${root}/${namespaced ? 'namespaces/default/' : ''}${name}`)
     }
@@ -47,10 +109,37 @@ async function placesOf(target: Target, apiVersions: ReadonlySet<string>): Promi
   return places
 }
 
-export function send({ url, token }: Target, method: string, path: string, body = ''): Promise<Answer> {
+const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+
+/** A server that refuses a body may have closed the connection before all of it was sent, and the answer is lost: it is asked again. */
+export async function send(
+  target: Target,
+  method: string,
+  path: string,
+  body: string | Buffer = '',
+  contentType = json,
+  more: Record<string, string> = {},
+): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sendOnce(target, method, path, body, { 'content-type': contentType, ...more })
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (attempt === 50 || (code !== 'EPIPE' && code !== 'ECONNRESET')) throw error
+    }
+  }
+}
+
+function sendOnce(
+  { url, token }: Target,
+  method: string,
+  path: string,
+  body: string | Buffer,
+  more: Record<string, string>,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const sent = request(`${url}${path}`, { method, headers, rejectUnauthorized: false }, (answer) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-length': Buffer.byteLength(body), ...more }
+    const sent = request(`${url}${path}`, { method, headers, agent }, (answer) => {
       const pieces: Buffer[] = []
       answer.on('data', (piece: Buffer) => pieces.push(piece))
       answer.on('error', reject)

@@ -1,54 +1,71 @@
 /** Requests whose lists and maps are as long as a client may make them: every such field of every kind, found by walking the schema. */
-import { findSchema, schemaNameOf } from '#api/schema/schema.ts'
-import type { TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
+import { builtInKinds } from '#api/kinds.ts'
+import { findSchema } from '#api/schema/schema.ts'
+import type { FieldSchema, TypeSchema, ValueSchema } from '#api/schema/type-schema.ts'
 import { soundObjects } from '../fuzz/sound-objects.ts'
 
 export type Variant = 'equal' | 'different' | 'invalid'
 export const variants: readonly Variant[] = ['equal', 'different', 'invalid']
 
 /** A field that may be long, and how to fill it. */
-export type LongField = { apiVersion: string; kind: string; path: readonly string[]; fill(count: number, variant: Variant): object }
+export type LongField = {
+  apiVersion: string
+  kind: string
+  path: readonly string[]
+  /** The same for the same field of the same type, wherever it stands. */
+  type: string
+  /** What lists of it are merged by. */
+  mergeKey: string | undefined
+  /** A sound object without anything long. */
+  sound(): FieldObject
+  value(count: number, variant: Variant): unknown
+}
+
+export type FieldObject = { apiVersion: string; kind: string; metadata: Record<string, unknown> } & Record<string, unknown>
 
 /** Deeper ones are parts of types that stand elsewhere as well. */
 const deepest = 7
 
 export function longFields(): LongField[] {
   const found: LongField[] = []
-  for (const [key, sound] of Object.entries(soundObjects)) {
-    const [apiVersion = '', kind = ''] = key.split(' ')
-    const [version = '', group = ''] = apiVersion.split('/').reverse()
-    const name = schemaNameOf({ group, version, kind })
-    const type = name === undefined ? undefined : findSchema(name)
+  for (const definition of builtInKinds) {
+    const { group, version, kind } = definition
+    const apiVersion = group === '' ? version : `${group}/${version}`
+    const type = definition.schema === '' ? undefined : findSchema(definition.schema)
     if (type === undefined) continue
-    for (const { path, value } of longValues(type, [], new Set())) {
-      const body = (count: number, variant: Variant) =>
-        withValue({ apiVersion, kind, metadata: {}, ...structuredClone(sound) }, path, longValue(value, count, variant))
-      found.push({ apiVersion, kind, path, fill: body })
+    const sound = () => ({ apiVersion, kind, metadata: {}, ...structuredClone(soundObjects[`${apiVersion} ${kind}`] ?? {}) })
+    for (const { path, value, owner, mergeKey } of longValues(type, [], new Set())) {
+      const long = (count: number, variant: Variant) => longValue(value, count, variant)
+      found.push({ apiVersion, kind, path, type: owner, mergeKey, sound, value: long })
     }
   }
   return found
 }
 
-type LongPlace = { path: string[]; value: ValueSchema }
+type LongPlace = { path: string[]; value: ValueSchema; owner: string; mergeKey: string | undefined }
 
 /** A type that lies in itself is walked once. */
 function* longValues(type: TypeSchema, path: string[], within: ReadonlySet<string>): Generator<LongPlace> {
   if (path.length > deepest || within.has(type.name)) return
   const inside = new Set([...within, type.name])
   for (const field of type.fields) {
-    if (path.length === 0 && field.name === 'status') continue
-    yield* valuesIn(field.value, [...path, field.name], inside)
+    const owner = { owner: `${type.name}.${field.name}`, mergeKey: field.patchMergeKey }
+    for (const place of valuesIn(field.value, [...path, field.name], inside)) yield place.owner === '' ? { ...place, ...owner } : place
   }
 }
 
 function* valuesIn(value: ValueSchema, path: string[], within: ReadonlySet<string>): Generator<LongPlace> {
   if (value.kind === 'list') {
-    yield { path, value }
+    yield { path, value, owner: '', mergeKey: undefined }
     yield* valuesIn(value.items, [...path, '0'], within)
   } else if (value.kind === 'map') {
-    yield { path, value }
+    yield { path, value, owner: '', mergeKey: undefined }
     yield* valuesIn(value.values, [...path, 'k'], within)
   } else if (value.kind === 'message') yield* longValues(value.type, path, within)
+  else if (value.kind === 'schemaOrArray' || value.kind === 'schemaOrStringArray') {
+    const items: ValueSchema = { ...value, kind: value.kind === 'schemaOrArray' ? 'message' : 'string' }
+    yield { path, value: { ...value, kind: 'list', items, wrapped: false }, owner: '', mergeKey: undefined }
+  }
 }
 
 function longValue(value: ValueSchema, count: number, variant: Variant): unknown {
@@ -99,15 +116,21 @@ function sample(value: ValueSchema, index: number, variant: Variant, depth: numb
         : Object.fromEntries(
             value.type.fields
               .filter(({ value: each }) => each.kind !== 'message' || depth > 1)
-              .map((field) => [field.name, field.enum?.[0] ?? sample(field.value, index, variant, depth - 1)]),
+              .map((field) => [field.name, oneOf(field) ?? sample(field.value, index, variant, depth - 1)]),
           )
     default:
       return { a: index }
   }
 }
 
+/** What such a field may say; it may be a list of what is told apart. */
+function oneOf({ enum: allowed, value }: FieldSchema): unknown {
+  const [first] = allowed ?? []
+  return first === undefined || value.kind !== 'list' ? first : [first]
+}
+
 /** Makes the way there where the object has none. */
-function withValue(object: object, path: readonly string[], value: unknown): object {
+export function withValue(object: object, path: readonly string[], value: unknown): object {
   let here = object as Record<string, unknown>
   for (const [index, part] of path.entries()) {
     if (index === path.length - 1) here[part] = value

@@ -11,18 +11,23 @@ import type { Host } from '../../../src/cli/host.ts'
 import { runKubectl } from '../../../src/cli/kubectl.ts'
 import type { KubectlResult } from '../../support/kubectl.ts'
 
-type InProcessKubectl = (args: readonly string[], input?: string) => Promise<KubectlResult>
+type InProcessKubectl = (
+  args: readonly string[],
+  input?: string,
+  environment?: Readonly<Record<string, string>>,
+  interrupted?: AbortSignal,
+) => Promise<KubectlResult>
 
 export function inProcessKubectl(kubeconfig: string): InProcessKubectl {
   const homeDirectory = mkdtempSync(join(tmpdir(), 'tn-home-'))
-  return async (args, input = '') => {
+  return async (args, input = '', environment = {}, interrupted = new AbortController().signal) => {
     let stdout = ''
     let stderr = ''
     const write = (text: string | Uint8Array) => {
       stdout += typeof text === 'string' ? text : Buffer.from(text).toString()
     }
     const host: Host = {
-      environment: { ...process.env, KUBECONFIG: kubeconfig, HOME: homeDirectory },
+      environment: { ...process.env, KUBECONFIG: kubeconfig, HOME: homeDirectory, ...environment },
       homeDirectory,
       files: nodeFiles,
       processes: nodeProcesses,
@@ -38,7 +43,7 @@ export function inProcessKubectl(kubeconfig: string): InProcessKubectl {
           yield Buffer.from(input)
         },
       },
-      interrupted: new AbortController().signal,
+      interrupted,
       http: nodeHttpClient,
       write,
       complain(text) {

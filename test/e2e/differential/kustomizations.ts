@@ -97,4 +97,41 @@ replacements:
   - select: {kind: Deployment}
     fieldPaths: ["spec.template.spec.containers.[name=side].image"]
 `,
+  'with-vars/kustomization.yaml': `resources: [app.yaml]
+namePrefix: p-
+vars:
+- {name: SVC, objref: {apiVersion: v1, kind: Service, name: svc}}
+- {name: NS, objref: {apiVersion: v1, kind: Service, name: svc}, fieldref: {fieldpath: metadata.namespace}}
+`,
+  'with-vars/app.yaml': `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - name: c
+        image: nginx
+        command: [run, $(SVC), "--x=$(SVC).$(NS)", $(NOPE)]
+        env: [{name: A, value: $(SVC)}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: svc, namespace: n1}
+spec: {ports: [{port: 80}]}
+`,
+  'charted/kustomization.yaml': `helmCharts:
+- {name: c, releaseName: rel, namespace: hn, valuesInline: {a: 5}, includeCRDs: true}
+namePrefix: h-
+`,
+  'charted/charts/c/Chart.yaml': 'name: c\n',
+  'charted/charts/c/values.yaml': 'a: 1\nb: 2\n',
+  // Stands for helm: shows the values that it was given.
+  'helm.sh': `#!/bin/sh
+if [ "$1" = version ]; then echo v3.12.0; exit 0; fi
+while [ $# -gt 0 ]; do [ "$1" = -f ] && values=$2; shift; done
+printf -- '---\\napiVersion: v1\\nkind: ConfigMap\nmetadata: {name: made}\ndata:\n  values: "%s"\n' "$(tr '\n' ';' < "$values")"
+`,
 }

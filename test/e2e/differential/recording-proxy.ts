@@ -27,7 +27,9 @@ export async function recordingProxy(port: number): Promise<RecordingProxy> {
             (incoming.headers['content-type'] ?? 'application/json').split(';')[0]?.replace('vnd.kubernetes.protobuf', 'json') ?? '',
           body: bodyOf(body),
         })
-      const passed = send({ port, host: '127.0.0.1', method: incoming.method, path: incoming.url, headers: incoming.headers }, (answer) => {
+      // On connections of their own: of one that is kept the server may have had enough in this moment.
+      const place = { port, host: '127.0.0.1', agent: false as const }
+      const passed = send({ ...place, method: incoming.method, path: incoming.url, headers: incoming.headers }, (answer) => {
         outgoing.writeHead(answer.statusCode ?? 500, answer.headers)
         // Of a watch, the first event may be long in coming.
         outgoing.flushHeaders()
@@ -39,7 +41,7 @@ export async function recordingProxy(port: number): Promise<RecordingProxy> {
     })
   })
   server.on('upgrade', (incoming, socket, head) => {
-    const passed = send({ port, host: '127.0.0.1', method: incoming.method, path: incoming.url, headers: incoming.headers })
+    const passed = send({ port, host: '127.0.0.1', agent: false, method: incoming.method, path: incoming.url, headers: incoming.headers })
     passed.on('upgrade', (answer, other, otherHead) => {
       const lines = answer.rawHeaders.reduce((text, part, index) => text + part + (index % 2 === 0 ? ': ' : '\r\n'), '')
       socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines}\r\n`)
@@ -56,6 +58,7 @@ export async function recordingProxy(port: number): Promise<RecordingProxy> {
     passed.on('error', () => socket.destroy())
     passed.end()
   })
+  server.keepAliveTimeout = 600_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port: own } = server.address() as { port: number }
   return {

@@ -96,11 +96,15 @@ const informer = makeInformer<Greeting>(
   `/apis/${at.group}/${at.version}/namespaces/default/${at.plural}`,
   async () => (await objects.listNamespacedCustomObject(at)) as KubernetesListObject<Greeting>,
 )
+// One after the other: what an earlier event asks for is not to be written after what a later one does.
+let acting: Promise<void> = Promise.resolve()
 const act = (greeting: Greeting) => {
-  reconcile(greeting).catch((error: unknown) => {
-    // Somebody else was faster: the next event has what they wrote.
-    if (!(error instanceof ApiException) || ![404, 409].includes(error.code)) throw error
-  })
+  acting = acting
+    .then(() => reconcile(greeting))
+    .catch((error: unknown) => {
+      // Somebody else was faster: the next event has what they wrote.
+      if (!(error instanceof ApiException) || ![404, 409].includes(error.code)) throw error
+    })
 }
 informer.on('add', act)
 informer.on('update', act)

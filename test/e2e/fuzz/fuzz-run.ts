@@ -19,16 +19,24 @@ type Answer = { status: number; contentType: string; text: string; isCutShort: b
 
 const lanes = 16
 const tornLanes = 3
-const patienceMs = 20_000
+const patienceMs = 60_000
 /** An answer that goes on for longer is a watch. */
 const watchMs = 150
 const shownProblems = 20
 
-export async function fuzz(cluster: RunningCluster, seed: number, durationMs: number): Promise<FuzzOutcome> {
+/** For so long, and on a slow machine until there is enough to judge by. */
+export async function fuzz(
+  cluster: RunningCluster,
+  seed: number,
+  durationMs: number,
+  isEnough: (outcome: FuzzOutcome) => boolean = () => true,
+): Promise<FuzzOutcome> {
   const endMs = performance.now() + durationMs
+  const lastMs = endMs + 2 * patienceMs
   const outcome: FuzzOutcome = { requests: 0, tornConnections: 0, codes: {}, problems: [] }
   const port = Number(new URL(cluster.url).port)
-  const isOver = () => performance.now() > endMs || outcome.problems.length >= shownProblems || cluster.process.exitCode !== null
+  const isTimeOver = () => performance.now() > (isEnough(outcome) ? endMs : lastMs)
+  const isOver = () => isTimeOver() || outcome.problems.length >= shownProblems || cluster.process.exitCode !== null
   const requesting = async (lane: number) => {
     const random = seededRandom(seed * 1000 + lane)
     const requests = new MalformedRequests(random, { authorization: `Bearer ${cluster.token}` })
@@ -77,7 +85,7 @@ export function openHandles({ process: { pid } }: RunningCluster): number | unde
 
 /** How many are left once the server has seen that its clients are gone. */
 export async function handlesAtRest(cluster: RunningCluster, wanted: number): Promise<number> {
-  const endMs = performance.now() + 10_000
+  const endMs = performance.now() + 60_000
   for (;;) {
     const left = openHandles(cluster) ?? 0
     if (left <= wanted || performance.now() > endMs) return left
@@ -108,7 +116,7 @@ function isFailureOfUpstream(status: number, text: string): boolean {
 
 function shown({ method, target, headers, body }: MalformedRequest): string {
   const { authorization, ...rest } = headers
-  return `${method} ${target.slice(0, 300)} ${JSON.stringify(rest).slice(0, 300)}${body === undefined ? '' : ` ${body.toString().slice(0, 3000)}`}`
+  return `${method} ${target.slice(0, 300)} ${JSON.stringify(rest).slice(0, 300)}${body === undefined ? '' : ` ${body.length} bytes ${JSON.stringify(body.toString().slice(0, 3000))}`}`
 }
 
 class Sender implements Disposable {
@@ -147,11 +155,17 @@ class Sender implements Disposable {
         }, watchMs)
       })
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      let hasEnded = false
+      stream.on('end', () => {
+        hasEnded = true
+      })
       stream.on('error', () => {})
       stream.on('close', () => {
         clearTimeout(limit)
         clearTimeout(watching)
         answer.text = Buffer.concat(chunks).toString()
+        // With the connection, which what was sent before may have broken.
+        if (!hasEnded) answer.isCutShort = true
         // A head that is against the rules of HTTP/2 ends the stream, or the connection: that is an answer, too.
         const isRefused = answer.status === 0 && (stream.rstCode !== constants.NGHTTP2_CANCEL || session.destroyed)
         resolve(isRefused ? undefined : answer)
@@ -175,6 +189,7 @@ class Sender implements Disposable {
       const limit = setTimeout(() => socket.destroy(), patienceMs)
       let watching: NodeJS.Timeout | undefined
       let isCutShort = false
+      let isReset = false
       const chunks: Buffer[] = []
       socket.on('data', (chunk: Buffer) => {
         chunks.push(chunk)
@@ -183,10 +198,14 @@ class Sender implements Disposable {
           socket.destroy()
         }, watchMs)
       })
-      socket.on('error', () => {})
+      socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+        isReset = code === 'ECONNRESET' || code === 'EPIPE'
+      })
       socket.on('close', () => {
         clearTimeout(limit)
         clearTimeout(watching)
+        // A server that has answered before it had all of the body closes the connection, and what is then still sent takes the answer away.
+        if (isReset && body !== undefined) return resolve(undefined)
         const answer = readAnswer(Buffer.concat(chunks).toString(), isCutShort)
         // Node's own answer to what is no HTTP is empty.
         resolve(answer.text === '' && (answer.status === 400 || answer.status === 431) ? undefined : answer)

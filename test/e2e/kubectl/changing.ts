@@ -77,7 +77,7 @@ export const rollingOut: Chapter = {
 
     session.prints('set image deployment/web web=web:2', 'deployment.apps/web image updated')
     session.ok(['annotate', 'deployment/web', 'kubernetes.io/change-cause=second image'])
-    const waiting = session.background('rollout status deployment/web --timeout=60s')
+    const waiting = session.background('rollout status deployment/web --timeout=200s')
     await waiting.until(/Waiting for deployment spec update to be observed|Waiting for deployment "web" rollout to finish/)
     asController(session, 'web', 2, 'web:2')
     await waiting.until(/deployment "web" successfully rolled out/)

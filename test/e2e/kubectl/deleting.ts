@@ -48,14 +48,16 @@ export const deleting: Chapter = {
 
 async function waitingFor(session: Parameters<Chapter['run']>[0]): Promise<void> {
   session.ok('run awaited --image=web:1')
-  const ready = session.background('wait pod/awaited --for=condition=Ready --timeout=60s')
-  const gone = session.background('wait pod/awaited --for=delete --timeout=60s')
-  const running = session.background('wait pod/awaited --for=jsonpath={.status.phase}=Running --timeout=60s')
+  const ready = session.background('wait pod/awaited --for=condition=Ready --timeout=200s')
+  const gone = session.background('wait pod/awaited --for=delete --timeout=200s -v=6')
+  const running = session.background('wait pod/awaited --for=jsonpath={.status.phase}=Running --timeout=200s')
   session.fails('wait pod/awaited --for=condition=Ready --timeout=1s', /timed out waiting for the condition on pods\/awaited/)
   const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }
   session.ok(['patch', 'pod', 'awaited', '--subresource=status', '--type=merge', '-p', JSON.stringify({ status })])
   await ready.until(/pod\/awaited condition met/)
   await running.until(/pod\/awaited condition met/)
+  // Whoever begins to wait once it is gone says nothing.
+  await gone.until(/\/pods\/awaited.*200 OK/)
   session.ok('delete pod awaited --now')
   await gone.until(/pod\/awaited condition met/)
   for (const each of [ready, gone, running]) assert.equal(await each.ended(), 0)

@@ -13,7 +13,9 @@ export const explaining: Chapter = {
       .map((line) => line.split(/\s+/))
       .map((columns) => ({ resource: columns[0] ?? '', apiVersion: columns.at(-3) ?? '', kind: columns.at(-1) ?? '' }))
     assert.ok(kinds.length > 60, `${kinds.length} kinds`)
-    for (const { resource, apiVersion, kind } of kinds) {
+    // The documents are the same for all versions; each kind takes kubectl a while.
+    const explained = session.isNewest ? kinds : kinds.filter((_, index) => index % 8 === 0)
+    for (const { resource, apiVersion, kind } of explained) {
       const shown = session.ok(`explain ${resource} --api-version=${apiVersion} --recursive`)
       assert.match(shown, new RegExp(`^KIND: +${kind}$`, 'm'), `${resource} of ${apiVersion}`)
       assert.match(shown, /^ {2}kind\t<string>$/m, `${resource} of ${apiVersion}`)

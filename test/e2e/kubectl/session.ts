@@ -22,13 +22,16 @@ export class Session {
   readonly version: string
   readonly minor: number
   readonly namespace: string
+  /** Of the versions on this machine. */
+  readonly isNewest: boolean
   readonly directory = mkdtempSync(join(tmpdir(), 'tn kubectl '))
   readonly #kubectl: Kubectl
   readonly #path: string
   readonly #kubeconfig: string
 
-  constructor(path: string, version: string, kubeconfig: string) {
+  constructor(path: string, version: string, kubeconfig: string, isNewest: boolean) {
     this.version = version
+    this.isNewest = isNewest
     this.minor = Number(version.split('.')[1])
     this.namespace = `with-${version.replace('.', '-')}`
     this.#path = path
@@ -125,6 +128,10 @@ export class BackgroundCommand {
       })
     }
     this.#ended = new Promise((resolve) => child.on('close', (code) => resolve(code)))
+  }
+
+  hasSaid(pattern: RegExp): boolean {
+    return pattern.test(this.#output)
   }
 
   async until(pattern: RegExp): Promise<string> {

@@ -14,6 +14,7 @@ import { bridge } from '#network/cni/bridge.ts'
 import { delegateConf } from '#network/cni/flannel.ts'
 import { runPlugin } from '#network/cni/run-plugin.ts'
 import { peerOf } from '#network/pod-network/flannel-annotations.ts'
+import { hostGatewayPlan } from '#network/pod-network/host-gw.ts'
 import { type BackendType, parseNetConf } from '#network/pod-network/net-conf.ts'
 import { parseSubnetEnv } from '#network/pod-network/subnet-env.ts'
 import { readConfiguration } from '#scheduler/config/read-configuration.ts'
@@ -86,6 +87,23 @@ export async function pluginRefuses(cluster: ManifestTools, file: string): Promi
   const { code, msg } = JSON.parse(output)
   assert.deepEqual([exitCode, code], [1, 1])
   assert.match(msg, /incompatible CNI versions: config is "0\.6\.0"/)
+}
+
+/** The leases of the file are routes by way of their nodes. */
+export function routesAre(cluster: ManifestTools, file: string, wanted: readonly (readonly [to: string, via: string])[]): void {
+  const peers = textOf(cluster, file)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { key: string; value: { PublicIP: string; BackendType: string } })
+    .map(({ key, value }) => ({
+      name: value.PublicIP,
+      addresses: [value.PublicIP],
+      podCidrs: [key.slice(key.lastIndexOf('/') + 1).replace('-', '/')],
+      backend: { type: value.BackendType, data: {}, dataV6: {} },
+    }))
+  const uplink = { interface: 'eth0', mtu: 1500, address: '192.168.56.103', range: '192.168.56.0/24' }
+  const { routes, problems } = hostGatewayPlan(uplink, peers)
+  assert.deepEqual([routes, problems], [wanted.map(([to, via]) => ({ to, via, device: 'eth0' })), []])
 }
 
 /** What the node's annotations say makes it a peer of a vxlan. */

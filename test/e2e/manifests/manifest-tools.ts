@@ -1,7 +1,7 @@
 /** What the checks of manifests say to a cluster: kubectl, with clear failures. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { loadAll } from 'js-yaml'
 import type { Kubectl } from '../../support/kubectl.ts'
 
@@ -22,8 +22,9 @@ export class ManifestTools {
     this.#client = client
   }
 
+  /** From where tests are run: the repository may lie in a directory with spaces, at which commands are split. */
   path(file: string): string {
-    return join(directory, file)
+    return relative(process.cwd(), join(directory, file))
   }
 
   /** What a command prints; fails where it does. Words are split at spaces. */
@@ -35,6 +36,11 @@ export class ManifestTools {
     const { exitCode, stdout, stderr } = this.#client.run(args, input === undefined ? {} : { input })
     assert.equal(exitCode, 0, `kubectl ${args.join(' ')}\n${stdout}${stderr}`)
     return { stdout, stderr }
+  }
+
+  /** A command that may come too late. */
+  attempt(args: readonly string[]): void {
+    this.#client.run(args)
   }
 
   /** What a command that must fail says. */

@@ -28,7 +28,7 @@ function machineOf(lab: NetworkLab) {
   }
 }
 
-describe('clusters on one machine', { skip: whyNoLab(), timeout: 60_000 }, () => {
+describe('clusters on one machine', { skip: whyNoLab(), timeout: 600_000 }, () => {
   test('the machine is a node of the first alone, before it has any pod, until that one is taken down', async () => {
     using lab = openNetworkLab({ nodes: 1 })
     const { up, at, seams } = machineOf(lab)

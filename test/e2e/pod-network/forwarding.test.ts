@@ -9,7 +9,7 @@ import { openNetworkLab, runIn, whyNoLab } from '../../support/network-lab.ts'
 
 const whyNot = whyNoLab() || (spawnSync('iptables', ['--version']).status === 0 ? false : 'not installed: iptables')
 
-describe('a machine that forwards nothing by itself', { skip: whyNot, timeout: 120_000 }, () => {
+describe('a machine that forwards nothing by itself', { skip: whyNot, timeout: 600_000 }, () => {
   test('pods reach others and are reached once their ranges are let through, and not when they are no more', async () => {
     using lab = openNetworkLab({ nodes: 2 })
     const [node, far] = lab.nodes
@@ -35,9 +35,11 @@ describe('a machine that forwards nothing by itself', { skip: whyNot, timeout: 1
     assert.equal(reaches(node.pod.namespace, far.address), false)
     assert.equal(reaches(far.namespace, node.pod.addressV6), false)
     assert.equal(await ensureForwarding(node.podCidrs, 'pods of test', processes), true)
-    // Neighbours take a moment to be found.
-    for (let tries = 0; tries < 10 && ways().includes(false); tries++);
-    assert.deepEqual(ways(), [true, true, true, true])
+    // Neighbours take a moment to be found, and a busy machine its time for an answer.
+    const endMs = performance.now() + 60_000
+    let open = ways()
+    while (open.includes(false) && performance.now() < endMs) open = ways()
+    assert.deepEqual(open, [true, true, true, true])
     const rules = () => node.run('iptables', '-S', 'FORWARD')
     const before = rules()
     await ensureForwarding(node.podCidrs, 'pods of test', processes)

@@ -10,7 +10,7 @@ import type { Client } from '#client/client.ts'
 import type { InformerHandler } from '#client/informer/informer.ts'
 import { forwarderProgram } from '#cmd/forward/forwarder-program.ts'
 import { Bird } from '#network/bgp/bird-process.ts'
-import type { CalicoObjects } from '#network/calico/bgp-settings.ts'
+import { type CalicoObjects, noCalicoObjects } from '#network/calico/bgp-settings.ts'
 import { type BackendType, defaultBackend, type NetConf } from '#network/pod-network/net-conf.ts'
 import { type BackendHelpers, leavePodNetwork, PodNetworkAgent } from '#network/pod-network/pod-network-agent.ts'
 import { ForwarderProcess } from '#network/udp/forwarder-process.ts'
@@ -24,7 +24,10 @@ export class LabCluster implements AsyncDisposable {
   readonly #agents = new Map<string, PodNetworkAgent>()
 
   /** Calico's objects, as an API server would tell of them. */
-  calico: CalicoObjects = { pools: [], peers: [], configurations: [] }
+  calico: CalicoObjects = noCalicoObjects
+
+  /** Of nodes, for their ends of Calico's tunnels. */
+  tunnelAddresses: Readonly<Record<string, string>> = {}
 
   constructor(lab: NetworkLab, { families = 2 } = {}) {
     this.#lab = lab
@@ -56,6 +59,7 @@ export class LabCluster implements AsyncDisposable {
         uplink: {},
         ...this.#place(node),
         helpers: this.#helpers(node),
+        tunnelAddress: async () => this.tunnelAddresses[node.name],
         calico: { list: () => this.calico, synced: Promise.resolve(), onChange: () => {}, stop: () => {} },
       })
       agent.start()
@@ -147,12 +151,13 @@ export class LabCluster implements AsyncDisposable {
   }
 }
 
-/** The pods that a pod cannot reach, by both families unless said. */
-export async function unreached(lab: NetworkLab, { families = 2, sizeBytes = 56 } = {}): Promise<string[]> {
+/** The pods that a pod cannot reach, by both families unless said. With little patience a busy machine's late answers are missed. */
+export async function unreached(lab: NetworkLab, { families = 2, sizeBytes = 56, patienceSeconds = 1 } = {}): Promise<string[]> {
   const failed: string[] = []
   const ping = async (from: LabNode, address: string) => {
     const program = address.includes(':') ? 'ping6' : 'ping'
-    const args = [`--net=/run/netns/${from.pod.namespace}`, 'busybox', program, '-c', '1', '-W', '1', '-s', String(sizeBytes), address]
+    const how = ['-c', '1', '-W', String(patienceSeconds), '-s', String(sizeBytes)]
+    const args = [`--net=/run/netns/${from.pod.namespace}`, 'busybox', program, ...how, address]
     if ((await nodeProcesses.run('nsenter', args)).exitCode !== 0) failed.push(`${from.name} to ${address}`)
   }
   const pairs = lab.nodes.flatMap((from) =>

@@ -12,7 +12,7 @@ import {
   notifyMethod,
 } from '#wire/csi/registration-messages.ts'
 import { DriverFaults } from './driver-faults.ts'
-import { type Disk, isMounted, run, StoredDisks } from './stored-disks.ts'
+import { type Disk, isMounted, mendFileSystem, run, StoredDisks } from './stored-disks.ts'
 
 export type TestDriverOptions = {
   name: string
@@ -226,13 +226,15 @@ export class TestDriver implements AsyncDisposable {
         const fsType = volumeCapability.mount?.fsType || disk.fsType
         const present = await run('blkid', '-p', '-o', 'value', '-s', 'TYPE', device).catch(() => '')
         if (present === '') await run(`mkfs.${fsType}`, fsType === 'xfs' ? '-f' : '-F', device)
+        // What is a copy may be larger than its source; ext4 can grow while it is not mounted on every machine.
+        else if (fsType === 'ext4') await mendFileSystem(device).then(() => run('resize2fs', device))
         await run('mount', '-t', fsType, ...(fsType === 'xfs' ? ['-o', 'nouuid'] : []), device, stagingTargetPath)
+        if (fsType === 'xfs') await run('xfs_growfs', stagingTargetPath)
         return {}
       },
       nodeUnstageVolume: async ({ volumeId, stagingTargetPath }) => {
         if (await isMounted(stagingTargetPath)) await run('umount', stagingTargetPath)
-        const device = await disks.deviceThere(volumeId)
-        if (device !== undefined) await run('losetup', '-d', device)
+        await disks.detach(volumeId)
         return {}
       },
       nodePublishVolume: async ({ volumeId, stagingTargetPath = '', targetPath, readonly = false, volumeContext = {} }) => {
@@ -240,7 +242,8 @@ export class TestDriver implements AsyncDisposable {
         const disk = await this.#disk(volumeId)
         if (await isMounted(targetPath)) return {}
         await fs.mkdir(dirname(targetPath), { recursive: true })
-        const source = disk.isBlock ? await disks.deviceOf(volumeId) : disks.usesLoop ? stagingTargetPath : disks.pathOf(volumeId)
+        const isStaged = disks.usesLoop && stagingTargetPath !== ''
+        const source = disk.isBlock ? await disks.deviceOf(volumeId) : isStaged ? stagingTargetPath : disks.pathOf(volumeId)
         if (disk.isBlock) await fs.writeFile(targetPath, '')
         else await fs.mkdir(targetPath, { recursive: true })
         await run('mount', '--bind', source, targetPath)

@@ -13,10 +13,31 @@ export type Fault =
   /** Does the work twice, as if the call had been sent twice, and answers once. */
   | { kind: 'twice' }
 
+/** Everything that can go wrong with a call, one after the other. What hangs does so for ever: whoever calls has to have a limit. */
+export const everyFault: readonly Fault[] = [
+  { kind: 'fail', code: grpcCodes.internal },
+  { kind: 'hang', until: new Promise(() => {}) },
+  { kind: 'lose' },
+  { kind: 'twice' },
+]
+
 export class DriverFaults {
   readonly #waiting = new Map<CsiMethodName, Fault[]>()
+  #answering = 0
+  /** Every call waits for it before anything is done. */
+  delay: () => Promise<void> = async () => {}
   /** Every call that came, in order. */
   readonly calls: { name: CsiMethodName; request: object }[] = []
+
+  /** At work for a call that does not hang: no time may pass, or the call would be given up for no fault of anybody. */
+  get isBusy(): boolean {
+    return this.#answering > 0
+  }
+
+  /** Faults of that call that have not happened yet. */
+  left(name: CsiMethodName): number {
+    return this.#waiting.get(name)?.length ?? 0
+  }
 
   /** The next calls of that name go wrong so. */
   next(name: CsiMethodName, ...faults: Fault[]): void {
@@ -40,12 +61,20 @@ export class DriverFaults {
   async #answer(name: CsiMethodName, request: object, answer: (request: object) => Promise<object>): Promise<object> {
     this.calls.push({ name, request })
     const fault = this.#waiting.get(name)?.shift()
+    if (fault?.kind === 'hang') await fault.until
+    await this.delay()
+    this.#answering++
+    try {
+      return await this.#answerAfter(fault, request, answer)
+    } finally {
+      this.#answering--
+    }
+  }
+
+  async #answerAfter(fault: Fault | undefined, request: object, answer: (request: object) => Promise<object>): Promise<object> {
     switch (fault?.kind) {
       case 'fail':
         throw new GrpcError(fault.code, fault.message ?? 'told to fail')
-      case 'hang':
-        await fault.until
-        return answer(request)
       case 'lose':
         await answer(request)
         throw new GrpcError(grpcCodes.unavailable, 'the answer is lost')

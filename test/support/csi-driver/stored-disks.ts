@@ -1,6 +1,7 @@
 /** The disks of the tests' driver: files with a file system on a loop device, or directories where nobody is root. */
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeFiles } from '#base/files.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
@@ -18,6 +19,12 @@ export const run = async (program: string, ...args: string[]): Promise<string> =
   const { exitCode, stdout, stderr } = await nodeProcesses.run(program, args)
   if (exitCode !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr.trim()}`)
   return stdout.trim()
+}
+
+/** What a file system has written down to do is done; that it had to be is no error. */
+export const mendFileSystem = async (device: string): Promise<void> => {
+  const { exitCode, stdout, stderr } = await nodeProcesses.run('e2fsck', ['-f', '-p', device])
+  if (exitCode > 1) throw new Error(`e2fsck ${device}: ${stdout}${stderr}`)
 }
 
 export class StoredDisks {
@@ -51,10 +58,16 @@ export class StoredDisks {
   }
 
   async remove(id: string): Promise<void> {
-    const device = await this.deviceThere(id)
-    if (device !== undefined) await run('losetup', '-d', device)
+    await this.detach(id)
     await fs.rm(this.pathOf(id), { recursive: true, force: true })
     await fs.rm(`${this.pathOf(id)}.json`, { force: true })
+  }
+
+  /** Resolves once it is gone: somebody else may have it open for a moment, and then it goes later than it was told to. */
+  async detach(id: string): Promise<void> {
+    const device = await this.deviceThere(id)
+    if (device !== undefined) await run('losetup', '-d', device)
+    for (let tries = 0; tries < 200 && device !== undefined && (await this.deviceThere(id)) === device; tries++) await sleep(50)
   }
 
   async deviceThere(id: string): Promise<string | undefined> {

@@ -328,3 +328,13 @@ test('names kept for files are warned of', () => {
   assert.equal(tryCreate(validatingWebhookConfigurationResource, static_).warnings.length, 1)
   assert.equal(tryCreate(validatingWebhookConfigurationResource, static_, { isEnabled: () => true }).errors.length, 1)
 })
+
+test('each variable is compiled once, however many expressions use them', () => {
+  const variables = Array.from({ length: 3000 }, (_, index) => ({
+    name: `v${index}`,
+    expression: index === 0 ? '1' : `variables.v${index - 1} + 1`,
+  }))
+  const validations = Array.from({ length: 1000 }, () => ({ expression: 'variables.v2999 > 1' }))
+  const { errors } = tryCreate(validatingAdmissionPolicyResource, { metadata, spec: policySpec({ variables, validations }) })
+  assert.deepEqual(errors, [])
+})

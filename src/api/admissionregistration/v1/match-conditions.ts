@@ -1,37 +1,41 @@
 /** Expressions that decide, request by request, whether a webhook or a policy applies. */
-import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
+import { type PolicyExpression, validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import type { V1MatchCondition } from '#api/admissionregistration/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
 import { mustBe, qualifiedName } from '#api/meta/names.ts'
+import type { Steps } from '#base/steps.ts'
 
 const maxConditions = 64
 
-export type MatchConditionOptions = { hasParams: boolean; stored: readonly V1MatchCondition[] }
+export type MatchConditionOptions = { hasParams: boolean /** The expressions that are stored. */; stored: ReadonlySet<string> }
 
-export function validateMatchConditions(
+const noVariables: PolicyExpression['variables'] = new Map()
+
+export function* validatingMatchConditions(
   check: Check<readonly V1MatchCondition[] | undefined>,
   { hasParams, stored }: MatchConditionOptions,
-): void {
+): Steps<void> {
   const conditions = check.value
   const count = conditions?.length ?? 0
   if (count > maxConditions) check.tooMany(count, maxConditions)
   const names = new Set<string>()
-  check.each((item) => {
+  for (const item of check.items()) {
+    yield
     const { name = '', expression = '' } = item.value
     const text = expression.trim()
     if (text === '') item.at('expression').required()
     else {
-      const isStored = stored.some((each) => each.expression === text)
+      const isStored = stored.has(text)
       validateExpression(
-        item.at('expression').with({ use: 'matchCondition', text, hasParams, hasAuthorizer: true, isStored, variables: [] }),
+        item.at('expression').with({ use: 'matchCondition', text, hasParams, hasAuthorizer: true, isStored, variables: noVariables }),
       )
     }
     if (name === '') {
       item.at('name').required()
-      return
+      continue
     }
     mustBe(qualifiedName, item.at('name').or(''))
     if (names.has(name)) item.at('name').or('').duplicate()
     names.add(name)
-  })
+  }
 }

@@ -2,7 +2,7 @@ import { admissionKindRules } from '#api/admissionregistration/v1/admission-kind
 import { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
 import type { V1MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.ts'
 import { webhookConfigurationColumns } from '#api/admissionregistration/v1/webhook-configuration-columns.ts'
-import { defaultWebhook, validateWebhooks } from '#api/admissionregistration/v1/webhooks.ts'
+import { defaultWebhook, validatingWebhooks } from '#api/admissionregistration/v1/webhooks.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { defineResource } from '#api/resource.ts'
 
@@ -16,7 +16,7 @@ export const mutatingWebhookConfigurationResource = defineResource(MutatingWebho
     }
   },
   ...admissionKindRules<V1MutatingWebhookConfiguration>((check, prev, context) =>
-    validateWebhooks(check.at('webhooks'), prev && (prev.webhooks ?? []), context),
+    validatingWebhooks(check.at('webhooks'), prev && (prev.webhooks ?? []), context),
   ),
   columns: webhookConfigurationColumns,
 })

@@ -2,13 +2,15 @@
 
 import { validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
-import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
+import { validatingMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
 import { defaultMatchResources, validateMatchConstraints } from '#api/admissionregistration/v1/match-resources.ts'
 import { paramKindCell, validateParamKind } from '#api/admissionregistration/v1/parameters.ts'
 import type { V1MutatingAdmissionPolicySpec, V1ValidatingAdmissionPolicySpec, V1Variable } from '#api/admissionregistration/v1/types.gen.ts'
+import type { CelType } from '#api/cel/types/cel-type.ts'
 import type { Check } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import type { Column } from '#api/resource.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** Mutating policies have the same. */
 const sameSpec = equalityOf(ValidatingAdmissionPolicy).at('spec')
@@ -40,7 +42,7 @@ export function validateHead(check: Check<PolicySpec>): void {
 }
 
 /** Match conditions that an update leaves alone are not validated again: what they may use has grown since they were. */
-export function validatePolicyMatchConditions(check: Check<PolicySpec>, prev: PolicySpec | undefined): void {
+export function* validatingPolicyMatchConditions(check: Check<PolicySpec>, prev: PolicySpec | undefined): Steps<void> {
   const spec = check.value
   const { paramKind, matchConditions } = spec
   if (
@@ -49,9 +51,9 @@ export function validatePolicyMatchConditions(check: Check<PolicySpec>, prev: Po
     sameSpec.at('matchConditions')(matchConditions, prev.matchConditions)
   )
     return
-  validateMatchConditions(check.at('matchConditions'), {
+  yield* validatingMatchConditions(check.at('matchConditions'), {
     hasParams: paramKind != null,
-    stored: prev?.matchConditions ?? [],
+    stored: new Set(prev?.matchConditions?.map(({ expression }) => expression)),
   })
 }
 
@@ -61,28 +63,31 @@ const reservedWords = new Set([
   ...['loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
 ])
 
-/** `stored` holds the expressions that stand in the stored policy. */
-export function validateVariables(
+/** Tells the types of those that compile. `stored` holds the expressions that stand in the stored policy. */
+export function* validatingVariables(
   check: Check<readonly V1Variable[] | undefined>,
   { hasParams, stored }: { hasParams: boolean; stored: ReadonlySet<string> },
-): void {
-  const variables = check.value
-  for (const [index, { name = '', expression = '' }] of (variables ?? []).entries()) {
-    const item = check.at(index)
+): Steps<ReadonlyMap<string, CelType>> {
+  const types = new Map<string, CelType>()
+  for (const item of check.items()) {
+    const { name = '', expression = '' } = item.value
     if (name.trim() === '') item.at('name').required('name is not specified')
     else if (!identifier.test(name) || reservedWords.has(name)) item.at('name').or('').invalid('must be a valid CEL identifier')
     if (expression.trim() === '') item.at('expression').required('expression is not specified')
     else {
-      validateExpression(
+      const type = validateExpression(
         item.at('expression').with({
           use: 'variable',
           text: expression,
           hasParams,
           hasAuthorizer: true,
           isStored: stored.has(expression),
-          variables: variables?.slice(0, index) ?? [],
+          variables: types,
         }),
       )
+      if (type !== undefined) types.set(name, type)
     }
+    yield
   }
+  return types
 }

@@ -1,12 +1,12 @@
 import { admissionKindRules } from '#api/admissionregistration/v1/admission-kind-rules.ts'
-import { type ExpressionUse, validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
+import { type ExpressionUse, type PolicyExpression, validateExpression } from '#api/admissionregistration/v1/compile-expression.ts'
 import { ValidatingAdmissionPolicy } from '#api/admissionregistration/v1/kinds.gen.ts'
 import {
   defaultPolicy,
   paramKindColumn,
   validateHead,
-  validatePolicyMatchConditions,
-  validateVariables,
+  validatingPolicyMatchConditions,
+  validatingVariables,
 } from '#api/admissionregistration/v1/policy.ts'
 import type {
   V1AuditAnnotation,
@@ -21,12 +21,13 @@ import { validateConditions } from '#api/meta/conditions.ts'
 import { byteLength, mustBe, qualifiedName } from '#api/meta/names.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 import { defineResource } from '#api/resource.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** Expressions that every matching request must satisfy. */
 export const validatingAdmissionPolicyResource = defineResource(ValidatingAdmissionPolicy, {
   generation: 'spec',
   defaults: defaultPolicy,
-  ...admissionKindRules<V1ValidatingAdmissionPolicy>((check, prev) => validateSpec(check.value, check.at('spec').with(prev?.spec))),
+  ...admissionKindRules<V1ValidatingAdmissionPolicy>((check, prev) => validatingSpec(check.value, check.at('spec').with(prev?.spec))),
 
   subresources: {
     status: {
@@ -58,34 +59,36 @@ const maxValueExpressionBytes = 5 * 1024
 /** The policy around an expression. */
 type PolicyContext = {
   name: string
-  spec: V1ValidatingAdmissionPolicySpec
+  hasParams: boolean
+  variables: PolicyExpression['variables']
   stored: Record<'validation' | 'message' | 'audit', Set<string>>
 }
 
-function validateSpec({ metadata, spec }: V1ValidatingAdmissionPolicy, check: Check<V1ValidatingAdmissionPolicySpec | undefined>): void {
+function* validatingSpec(
+  { metadata, spec }: V1ValidatingAdmissionPolicy,
+  check: Check<V1ValidatingAdmissionPolicySpec | undefined>,
+): Steps<void> {
   const prev = check.value
-  const policy: PolicyContext = {
-    name: metadata?.name ?? '',
-    spec,
-    stored: {
-      validation: new Set(prev?.validations?.map(({ expression }) => expression)),
-      message: new Set(prev?.validations?.map(({ messageExpression = '' }) => messageExpression)),
-      audit: new Set(prev?.auditAnnotations?.map(({ valueExpression }) => valueExpression)),
-    },
+  const hasParams = spec.paramKind != null
+  const stored: PolicyContext['stored'] = {
+    validation: new Set(prev?.validations?.map(({ expression }) => expression)),
+    message: new Set(prev?.validations?.map(({ messageExpression = '' }) => messageExpression)),
+    audit: new Set(prev?.auditAnnotations?.map(({ valueExpression }) => valueExpression)),
   }
   validateHead(check.with(spec))
-  validatePolicyMatchConditions(check.with(spec), prev)
-  validateVariables(check.at('variables').with(spec.variables), { hasParams: spec.paramKind != null, stored: policy.stored.validation })
+  yield* validatingPolicyMatchConditions(check.with(spec), prev)
+  const variables = yield* validatingVariables(check.at('variables').with(spec.variables), { hasParams, stored: stored.validation })
+  const policy: PolicyContext = { name: metadata?.name ?? '', hasParams, variables, stored }
   if (!spec.validations?.length && !spec.auditAnnotations?.length) {
     check.at('validations').required('validations or auditAnnotations must contain at least one item')
     check.at('auditAnnotations').required('validations or auditAnnotations must contain at least one item')
     return
   }
-  check
-    .at('validations')
-    .with(spec.validations)
-    .each((item) => validateValidation(item, policy))
-  validateAuditAnnotations(check.at('auditAnnotations').with(spec.auditAnnotations ?? []), policy)
+  for (const item of check.at('validations').with(spec.validations).items()) {
+    validateValidation(item, policy)
+    yield
+  }
+  yield* validatingAuditAnnotations(check.at('auditAnnotations').with(spec.auditAnnotations ?? []), policy)
 }
 
 function validateText(
@@ -93,14 +96,11 @@ function validateText(
   text: string,
   isStored: boolean,
   check: Check<unknown>,
-  { spec }: PolicyContext,
+  { hasParams, variables }: PolicyContext,
   shown?: string,
 ): void {
   const hasAuthorizer = use !== 'messageExpression'
-  validateExpression(
-    check.with({ use, text, hasParams: spec.paramKind != null, hasAuthorizer, isStored, variables: spec.variables ?? [] }),
-    shown,
-  )
+  validateExpression(check.with({ use, text, hasParams, hasAuthorizer, isStored, variables }), shown)
 }
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
@@ -120,14 +120,15 @@ function validateValidation(check: Check<V1Validation>, policy: PolicyContext): 
   if (reason != null && !reasons.includes(reason)) check.at('reason').notSupported(reasons)
 }
 
-function validateAuditAnnotations(check: Check<readonly V1AuditAnnotation[]>, policy: PolicyContext): void {
+function* validatingAuditAnnotations(check: Check<readonly V1AuditAnnotation[]>, policy: PolicyContext): Steps<void> {
   const annotations = check.value
   if (annotations.length > maxAuditAnnotations) {
     const shown = asInternal('[admissionregistration.AuditAnnotation', annotations)
     check.invalid(`must not have more than ${maxAuditAnnotations} auditAnnotations`, shown)
   }
   const keys = new Set<string>()
-  check.each((item) => {
+  for (const item of check.items()) {
+    yield
     const { key = '', valueExpression = '' } = item.value
     if (policy.name === '') item.at('key').or('').invalid('requires metadata.name be non-empty')
     else mustBe(qualifiedName, item.at('key').with(`${policy.name}/${key}`))
@@ -138,7 +139,7 @@ function validateAuditAnnotations(check: Check<readonly V1AuditAnnotation[]>, po
     else validateText('auditAnnotation', text, policy.stored.audit.has(valueExpression), value, policy, valueExpression)
     if (keys.has(key)) item.at('key').or('').duplicate()
     keys.add(key)
-  })
+  }
 }
 
 function validateExpressionWarning(check: Check<V1ExpressionWarning>): void {

@@ -1,7 +1,7 @@
 /** What webhooks that change requests and webhooks that validate them have in common. */
 
 import { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/kinds.gen.ts'
-import { validateMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
+import { validatingMatchConditions } from '#api/admissionregistration/v1/match-conditions.ts'
 import { matchPolicies } from '#api/admissionregistration/v1/match-resources.ts'
 import { defaultRules, validateRule } from '#api/admissionregistration/v1/rules.ts'
 import type { V1MutatingWebhook, V1ValidatingWebhook, V1WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.ts'
@@ -9,10 +9,11 @@ import { Check } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { fullyQualifiedName } from '#api/meta/formats.ts'
 import { validateLabelSelector } from '#api/meta/labels.ts'
-import { dns1035Label, mustBe } from '#api/meta/names.ts'
+import { knowsReviewVersion, reviewVersions, validateReviewVersions } from '#api/meta/review-versions.ts'
 import type { V1LabelSelector } from '#api/meta/v1/types.gen.ts'
 import { validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
 import type { RuleContext } from '#api/resource.ts'
+import type { Steps } from '#base/steps.ts'
 
 /** Mutating webhooks have the same. */
 const sameConditions = equalityOf(ValidatingWebhookConfiguration).at('webhooks').each.at('matchConditions')
@@ -33,7 +34,6 @@ const failurePolicies = ['Fail', 'Ignore']
 const sideEffectFree = ['None', 'NoneOnDryRun']
 const allSideEffects = ['None', 'NoneOnDryRun', 'Some', 'Unknown']
 const reinvocationPolicies = ['IfNeeded', 'Never']
-const reviewVersions = ['v1', 'v1beta1']
 
 /** What an update may leave wrong because the stored webhooks already are, and what v1beta1 let pass. */
 type Leniency = {
@@ -41,7 +41,8 @@ type Leniency = {
   mustKnowReviewVersion: boolean
   mustHaveUniqueNames: boolean
   invalidSelectorValues: boolean
-  stored: readonly Webhook[]
+  /** The expressions of match conditions that are stored. */
+  stored: ReadonlySet<string>
   matchConditionsUnchanged: boolean
 }
 
@@ -52,11 +53,11 @@ function leniency(webhooks: readonly Webhook[], prev: readonly Webhook[] | undef
   return {
     sideEffects: !isOld && stored.every(({ sideEffects }) => sideEffectFree.includes(sideEffects)) ? sideEffectFree : allSideEffects,
     mustKnowReviewVersion: stored.every(
-      ({ admissionReviewVersions: versions = [] }) => versions.length === 0 || versions.some((each) => reviewVersions.includes(each)),
+      ({ admissionReviewVersions: versions = [] }) => versions.length === 0 || knowsReviewVersion(versions),
     ),
     mustHaveUniqueNames: !isOld && new Set(names).size === names.length,
     invalidSelectorValues: stored.some((each) => isInvalid(each.namespaceSelector) || isInvalid(each.objectSelector)),
-    stored,
+    stored: new Set(stored.flatMap(({ matchConditions = [] }) => matchConditions.map(({ expression }) => expression))),
     matchConditionsUnchanged:
       prev !== undefined &&
       webhooks.length === prev.length &&
@@ -71,22 +72,29 @@ function isInvalid(selector: V1LabelSelector | undefined): boolean {
 }
 
 /** `prev` is absent on create; `check` stands at the list. */
-export function validateWebhooks(
+export function* validatingWebhooks(
   check: Check<readonly Webhook[] | undefined>,
   prev: readonly Webhook[] | undefined,
   context: RuleContext,
-): void {
+): Steps<void> {
   const webhooks = check.value ?? []
   const allowed = leniency(webhooks, prev, context)
   const names = new Set<string>()
-  check.with(webhooks).each((item) => {
-    const webhook = item.value
-    const { name = '' } = webhook
+  for (const item of check.with(webhooks).items()) {
+    yield
+    const { name = '' } = item.value
     validateWebhook(item, allowed)
-    validateReviewVersions(item.at('admissionReviewVersions').or([]), allowed)
+    if (!allowed.matchConditionsUnchanged) {
+      yield* validatingMatchConditions(item.at('matchConditions'), { hasParams: false, stored: allowed.stored })
+    }
+    validateReviewVersions(
+      item.at('admissionReviewVersions').or([]),
+      allowed.mustKnowReviewVersion,
+      `must specify one of ${reviewVersions.join(', ')}`,
+    )
     if (name !== '' && names.has(name) && allowed.mustHaveUniqueNames) item.at('name').or('').duplicate()
     names.add(name)
-  })
+  }
 }
 
 function validateWebhook(check: Check<Webhook>, allowed: Leniency): void {
@@ -109,9 +117,6 @@ function validateWebhook(check: Check<Webhook>, allowed: Leniency): void {
     check.at('reinvocationPolicy').notSupported(reinvocationPolicies)
   }
   validateClientConfig(webhook, check.at('clientConfig'))
-  if (allowed.matchConditionsUnchanged) return
-  const stored = allowed.stored.flatMap(({ matchConditions }) => matchConditions ?? [])
-  validateMatchConditions(check.at('matchConditions'), { hasParams: false, stored })
 }
 
 function validateClientConfig({ clientConfig }: Webhook, check: Check<V1WebhookClientConfig>): void {
@@ -119,22 +124,4 @@ function validateClientConfig({ clientConfig }: Webhook, check: Check<V1WebhookC
   if ((url == null) === (service == null)) check.required('exactly one of url or service is required')
   else if (url != null) validateWebhookUrl(check.at('url').with(url))
   else if (service != null) validateWebhookService(check.at('service').with(service))
-}
-
-function validateReviewVersions(check: Check<readonly string[]>, allowed: Leniency): void {
-  const versions = check.value
-  if (versions.length === 0) {
-    check.required(`must specify one of ${reviewVersions.join(', ')}`)
-    return
-  }
-  const seen = new Set<string>()
-  check.each((item) => {
-    const version = item.value
-    if (seen.has(version)) item.invalid('duplicate version')
-    else mustBe(dns1035Label, item)
-    seen.add(version)
-  })
-  if (allowed.mustKnowReviewVersion && !versions.some((version) => reviewVersions.includes(version))) {
-    check.invalid(`must include at least one of ${reviewVersions.join(', ')}`)
-  }
 }

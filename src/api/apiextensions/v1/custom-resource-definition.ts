@@ -42,17 +42,18 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
   prepareForUpdate(next) {
     rememberStorageVersion(next)
   },
-  validate(definition, check, { requestVersion }) {
+  *validate(definition, check, { requestVersion }) {
     validateName(definition, check.at('metadata'))
-    validateSpec(check.at('spec').with(unversionedSpec(definition.spec)), relaxedFor(requestVersion, strict))
+    yield* validateSpec(check.at('spec').with(unversionedSpec(definition.spec)), relaxedFor(requestVersion, strict))
     validateStatus(definition, check.at('status'))
     if (isOldVersion(requestVersion)) return
     validateApproval(check, undefined)
     if (definition.spec.preserveUnknownFields) check.at('spec').at('preserveUnknownFields').invalid(preserveInSchema, true)
   },
-  validateUpdate(next, prev, check, { requestVersion }) {
+  *validateUpdate(next, prev, check, { requestVersion }) {
     const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
-    validateSpec(check.at('spec').with(spec), relaxedFor(requestVersion, strictnessFor(spec, prevSpec, isEstablished(prev))))
+    const strictness = yield* strictnessFor(spec, prevSpec, isEstablished(prev))
+    yield* validateSpec(check.at('spec').with(spec), relaxedFor(requestVersion, strictness))
     if (isEstablished(prev)) {
       mustNotChange(check.at('spec').at('scope').with(spec.scope), prevSpec.scope)
       mustNotChange(check.at('spec').at('names').at('kind').with(spec.names.kind), prevSpec.names.kind)

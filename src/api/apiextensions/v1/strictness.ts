@@ -10,7 +10,9 @@ import { schemaFor, schemasOf, type UnversionedSpec } from '#api/apiextensions/v
 import { Check } from '#api/meta/check.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { isConditionTrue } from '#api/meta/find-condition.ts'
+import { knowsReviewVersion } from '#api/meta/review-versions.ts'
 import { caBundleError } from '#api/meta/webhook-client.ts'
+import type { Steps } from '#base/steps.ts'
 
 const sameVersion = equalityOf(CustomResourceDefinition).at('spec').at('versions').each
 
@@ -49,24 +51,41 @@ export function relaxedFor(requestVersion: string | undefined, given: Strictness
 
 export const isOldVersion = (requestVersion: string | undefined): boolean => requestVersion === 'apiextensions.k8s.io/v1beta1'
 
-export const reviewVersions = ['v1', 'v1beta1']
-
-export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isServed: boolean): Strictness {
+/** In steps, each of which goes through the stored schemas. */
+export function* strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isServed: boolean): Steps<Strictness> {
   const schemas = schemasOf(prev)
   const none = (is: (schema: V1JSONSchemaProps) => boolean) => !schemas.some((schema) => someSchema(schema, is))
   const prevReviewVersions = prev.conversion?.conversionReviewVersions ?? []
   const prevBundle = prev.conversion?.webhookClientConfig?.caBundle
+  yield
+  const structural: V1JSONSchemaProps[] = []
+  for (const schema of schemas) {
+    if (unsupportedField(schema) !== undefined) continue
+    yield
+    if (isStructural(schema)) structural.push(schema)
+    yield
+  }
+  const validTypes = none(({ type }) => !!type && !openApiTypes.includes(type))
+  yield
+  const atomicSets = none(hasMergedItems)
+  yield
+  const sureListKeys = none(hasUnsureKeys)
+  yield
+  const prunedDefaults = !structural.some(hasUnprunedDefault)
+  yield
+  const storedExpressions = expressionsIn(schemas)
+  yield
   return {
     schemaPresent: prev.validation?.openAPIV3Schema != null || (prev.versions ?? []).every(({ schema }) => schema?.openAPIV3Schema != null),
-    structural: schemas.every(isStructural),
-    prunedDefaults: !schemas.some((schema) => isStructural(schema) && hasUnprunedDefault(schema)),
-    validTypes: none(({ type }) => !!type && !openApiTypes.includes(type)),
-    atomicSets: none(hasMergedItems),
-    sureListKeys: none(hasUnsureKeys),
-    knownReviewVersion: prevReviewVersions.length === 0 || prevReviewVersions.some((version) => reviewVersions.includes(version)),
+    structural: structural.length === schemas.length,
+    prunedDefaults,
+    validTypes,
+    atomicSets,
+    sureListKeys,
+    knownReviewVersion: prevReviewVersions.length === 0 || knowsReviewVersion(prevReviewVersions),
     soundCaBundle: isServed && (!prevBundle || caBundleError(prevBundle) === undefined),
     unchanged: new Set((next.versions ?? []).map(({ name }) => name).filter((name) => hasSameSchema(next, prev, name))),
-    storedExpressions: expressionsIn(schemas),
+    storedExpressions,
     manySelectableFields: new Set(
       [
         { name: '', now: next.selectableFields, before: prev.selectableFields },
@@ -81,7 +100,6 @@ export function strictnessFor(next: UnversionedSpec, prev: UnversionedSpec, isSe
 }
 
 function isStructural(schema: V1JSONSchemaProps): boolean {
-  if (unsupportedField(schema) !== undefined) return false
   const scratch = new Check(schema)
   validateStructural(scratch)
   return !scratch.failed

@@ -1,8 +1,8 @@
 /** How objects get from one version to another: not at all, or through a webhook. */
-import { reviewVersions, type Strictness } from '#api/apiextensions/v1/strictness.ts'
+import type { Strictness } from '#api/apiextensions/v1/strictness.ts'
 import type { UnversionedSpec } from '#api/apiextensions/v1/unversioned-spec.ts'
 import type { Check } from '#api/meta/check.ts'
-import { dns1035Label, mustBe } from '#api/meta/names.ts'
+import { validateReviewVersions } from '#api/meta/review-versions.ts'
 import { caBundleError, validateWebhookService, validateWebhookUrl } from '#api/meta/webhook-client.ts'
 
 const strategies = ['None', 'Webhook']
@@ -27,28 +27,10 @@ export function validateConversion(
     else if (client.service != null) validateWebhookService(place.at('service').present)
     const bundleError = client?.caBundle && strictness.soundCaBundle ? caBundleError(client.caBundle) : undefined
     if (bundleError !== undefined) place.at('caBundle').invalid(bundleError, client?.caBundle)
-    validateReviewVersions(check.at('conversionReviewVersions').present, strictness)
+    validateReviewVersions(check.at('conversionReviewVersions').present, strictness.knownReviewVersion)
     return
   }
   const message = 'should not be set when strategy is not set to Webhook'
   if (client !== undefined) check.at('webhookClientConfig').forbidden(message)
   if (versions.length > 0) check.at('conversionReviewVersions').forbidden(message)
-}
-
-function validateReviewVersions(check: Check<readonly string[]>, { knownReviewVersion }: Strictness): void {
-  const versions = check.value
-  if (versions.length === 0) {
-    check.required()
-    return
-  }
-  const seen = new Set<string>()
-  check.each((item) => {
-    const version = item.value
-    if (seen.has(version)) item.invalid('duplicate version')
-    else mustBe(dns1035Label, item)
-    seen.add(version)
-  })
-  if (knownReviewVersion && !versions.some((version) => reviewVersions.includes(version))) {
-    check.invalid(`must include at least one of ${reviewVersions.join(', ')}`)
-  }
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { horizontalPodAutoscalerResource } from '#api/autoscaling/v2/horizontal-pod-autoscaler.ts'
 import type { V2HorizontalPodAutoscaler, V2HorizontalPodAutoscalerSpec, V2MetricSpec } from '#api/autoscaling/v2/types.gen.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
+import { defined } from '#base/defined.ts'
 
 const metadata = { name: 'a', namespace: 'default', resourceVersion: '1' }
 const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' }
@@ -16,7 +17,7 @@ const usage = (averageUtilization: number): V2MetricSpec => ({
 })
 const pods = (averageValue?: string): V2MetricSpec => ({
   type: 'Pods',
-  pods: { metric: { name: 'm' }, target: { type: 'AverageValue', ...(averageValue !== undefined && { averageValue }) } },
+  pods: { metric: { name: 'm' }, target: { type: 'AverageValue', ...defined({ averageValue }) } },
 })
 
 test('autoscalers are validated in the words clients know', () => {

@@ -1,4 +1,5 @@
 /** What a call costs once it has run. The numbers are part of the API: expressions over their budget are refused. */
+import { cheapCalls } from '#api/cel/cost/cheap-calls.ts'
 import { FormatValue } from '#api/cel/library/formats.ts'
 import { sizeOf } from '#api/cel/values/size.ts'
 import { CelList, CelMap, CelObject, type Value } from '#api/cel/values/value.ts'
@@ -60,10 +61,7 @@ const functionPrices: ReadonlyMap<string, Price> = new Map([
   ...named((_, result) => scaled(sizeOf(result) * 2), 'join'),
   ...named(matching, 'find', 'findAll'),
   ...named((args, result, overload) => (overload === 'cidr_ip' ? 1 : firstArg(args, result, overload)), 'ip'),
-  ...named(one, 'masked', 'prefixLength', 'family', 'isUnspecified', 'isLoopback', 'isLinkLocalMulticast', 'isLinkLocalUnicast'),
-  ...named(one, 'isGlobalUnicast', 'format.named', 'sign', 'asInteger', 'isInteger', 'asApproximateFloat', 'isGreaterThan', 'isLessThan'),
-  ...named(one, 'compareTo', 'add', 'sub', 'major', 'minor', 'patch'),
-  ...named(one, 'getScheme', 'getHostname', 'getHost', 'getPort', 'getEscapedPath', 'getQuery'),
+  ...named(one, ...cheapCalls),
   ...named(containsIp, 'containsIP'),
   ...named(containsCidr, 'containsCIDR'),
   ...named(validate, 'validate'),

@@ -1,5 +1,7 @@
 /** What a call may cost, from what is known about the sizes of its arguments. */
+
 import { listCost, patternFactor, structCost, textFactor } from '#api/cel/cost/call-cost.ts'
+import { cheapCalls } from '#api/cel/cost/cheap-calls.ts'
 import { exactly, plus, type Range, scaled, times, unlimited } from '#api/cel/cost/range.ts'
 import type { Expression } from '#api/cel/syntax/expression.ts'
 import { type CelType, sameType } from '#api/cel/types/cel-type.ts'
@@ -152,10 +154,7 @@ const functionEstimators: ReadonlyMap<string, Estimator> = new Map([
   ...named(ofFirst, 'cidr', 'isIP', 'isCIDR', 'quantity', 'isQuantity', 'semver', 'isSemver'),
   ...named((call) => (call.overload === 'cidr_ip' ? one(call) : ofFirst(call)), 'ip'),
   ...named(({ args: [first], sizeOf }) => first && { cost: scaled(sizeOf(first), 2 * textFactor) }, 'ip.isCanonical'),
-  ...named(one, 'masked', 'prefixLength', 'family', 'isUnspecified', 'isLoopback', 'isLinkLocalMulticast', 'isLinkLocalUnicast'),
-  ...named(one, 'isGlobalUnicast', 'format.named', 'sign', 'asInteger', 'isInteger', 'asApproximateFloat', 'isGreaterThan', 'isLessThan'),
-  ...named(one, 'compareTo', 'add', 'sub', 'major', 'minor', 'patch'),
-  ...named(one, 'getScheme', 'getHostname', 'getHost', 'getPort', 'getEscapedPath', 'getQuery'),
+  ...named(one, ...cheapCalls),
   ...named(containsIp, 'containsIP'),
   ...named(containsCidr, 'containsCIDR'),
   ...named(validate, 'validate'),

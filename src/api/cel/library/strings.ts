@@ -1,9 +1,11 @@
 /** More that strings can do. Positions count code points. */
+
 import { formatted } from '#api/cel/library/string-format.ts'
 import { keyText } from '#api/cel/standard/collections.ts'
 import { dyn, int, listOf, string } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, member, plain } from '#api/cel/types/declarations.ts'
 import { ArrayList, CelError, type CelList } from '#api/cel/values/value.ts'
+import { shortEscapes } from '#api/meta/check.ts'
 
 const outOfRange = (index: bigint) => new CelError(`index out of range: ${index}`)
 
@@ -91,18 +93,7 @@ function join(list: CelList, separator: string): string {
   return texts.join(separator)
 }
 
-const quotes: Readonly<Record<string, string>> = {
-  '\u0007': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-  '"': '\\"',
-}
-const quoted = (text: string): string => `"${[...text.toWellFormed()].map((char) => quotes[char] ?? char).join('')}"`
+const quoted = (text: string): string => `"${[...text.toWellFormed()].map((char) => shortEscapes[char] ?? char).join('')}"`
 
 const strings = listOf(string)
 

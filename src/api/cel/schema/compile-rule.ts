@@ -5,7 +5,7 @@ import { Environment, type Program } from '#api/cel/environment.ts'
 import { kubernetesLibraries } from '#api/cel/libraries.ts'
 import { type SchemaType, typeAt } from '#api/cel/schema/schema-type.ts'
 import { CelCompileError } from '#api/cel/syntax/source.ts'
-import { optionalOf } from '#api/cel/types/cel-type.ts'
+import { type CelType, optionalOf } from '#api/cel/types/cel-type.ts'
 
 export type CompiledRule = {
   readonly program?: Program
@@ -18,12 +18,7 @@ export type CompiledRule = {
 }
 
 export function compileRule(rule: V1ValidationRule, self: SchemaType): CompiledRule {
-  const oldSelf = rule.optionalOldSelf ? optionalOf(self.type) : self.type
-  const environment = new Environment({
-    libraries: kubernetesLibraries,
-    variables: { self: self.type, oldSelf },
-    structs: self.structs,
-  })
+  const environment = environmentFor(self, rule.optionalOldSelf === true)
   const sizes: SizeEstimator = ({ path }) => {
     if (path === undefined || path.length === 0) return undefined
     const type = typeAt(self, path.slice(1))
@@ -42,6 +37,20 @@ export function compileRule(rule: V1ValidationRule, self: SchemaType): CompiledR
   const usesOldSelf = [...program.checked.names.values()].includes('oldSelf')
   const compiled = { program, maxCost, usesOldSelf, messageMaxCost: 0 }
   return rule.messageExpression ? { ...compiled, ...compiledMessage(rule.messageExpression, environment, sizes) } : compiled
+}
+
+type Environments = { whole?: Environment; optional?: Environment }
+const environments = new WeakMap<SchemaType, Environments>()
+
+/** One for all rules at a place: it holds every type that is below. */
+function environmentFor(self: SchemaType, hasOptionalOldSelf: boolean): Environment {
+  const known = environments.get(self) ?? {}
+  environments.set(self, known)
+  const make = (oldSelf: CelType) =>
+    new Environment({ libraries: kubernetesLibraries, variables: { self: self.type, oldSelf }, structs: self.structs })
+  if (hasOptionalOldSelf) known.optional ??= make(optionalOf(self.type))
+  else known.whole ??= make(self.type)
+  return (hasOptionalOldSelf ? known.optional : known.whole) as Environment
 }
 
 function compiledMessage(

@@ -93,6 +93,7 @@ function objectType({ properties = {}, required = [] }: V1JSONSchemaProps, name:
   const fields = new Map<string, SchemaType>()
   const structs: StructType[] = []
   let minSize = 2
+  const isRequired = new Set(required)
   for (const [property, schema] of Object.entries(properties)) {
     const escaped = escapedName(property)
     const type = schemaType(schema, isEmbedded(schema), `${name}.${escaped ?? property}`)
@@ -101,7 +102,7 @@ function objectType({ properties = {}, required = [] }: V1JSONSchemaProps, name:
       fields.set(escaped, type)
       append(structs, type.structs)
     }
-    if (required.includes(property) && schema.default === undefined) minSize += Buffer.byteLength(property) + type.minSize + 4
+    if (isRequired.has(property) && schema.default === undefined) minSize += Buffer.byteLength(property) + type.minSize + 4
   }
   // Most reserved words can be written after a dot as they are.
   const spelled = (field: string) => (Object.hasOwn(properties, field) ? fields.get(`__${field}__`) : undefined)

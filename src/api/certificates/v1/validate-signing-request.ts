@@ -92,7 +92,7 @@ function validateConditions(check: Check<Conditions>, prev: Conditions, lenient:
 export type Permissions = { maySetCertificate?: boolean; mayApprove?: boolean }
 
 const finalConditions = ['Approved', 'Denied', 'Failed']
-const verdicts = ['Approved', 'Denied']
+const decisionTypes = ['Approved', 'Denied']
 
 export function validateSigningRequestUpdate(
   check: Check<V1CertificateSigningRequest>,
@@ -122,7 +122,7 @@ function validateFinalConditions(check: Check<Conditions>, prev: Conditions, may
     }
   }
   if (mayApprove) return
-  for (const type of verdicts) {
+  for (const type of decisionTypes) {
     const [now, before] = [of(conditions, type), of(prev, type)]
     if (now.length > before.length) check.forbidden(`updates may not add a condition of type ${quoted(type)}`)
     else if (now.length === before.length && !sameConditions(now, before)) {

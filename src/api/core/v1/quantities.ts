@@ -25,7 +25,7 @@ export function validateResourceQuantity(name: string, check: Check<string>): vo
   const quantity = check.value
   const parsed = parseQuantity(quantity)
   if (parsed.sign < 0) check.invalid(mustBeNonNegative, parsed.toString())
-  if (!hasWholeMillis(quantity) && isIntegerResource(name)) check.invalid('must be an integer', parsed.toString())
+  if (isIntegerResource(name) && !hasWholeMillis(quantity)) check.invalid('must be an integer', parsed.toString())
 }
 
 /** Whether the quantity, rounded up to thousandths, is whole. */

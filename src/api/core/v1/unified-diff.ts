@@ -6,10 +6,15 @@ export function internalDiff(struct: string, prev: unknown, next: unknown): stri
   return unifiedDiff(prettyLines(asInternal(struct, prev)), prettyLines(asInternal(struct, next)))
 }
 
+/** More than a message quotes, and few enough to be compared while others wait. */
+const mostLines = 4000
+const mostChars = 400_000
+
 const prettyLines = (value: unknown): string[] =>
   JSON.stringify(value, null, 1)
+    .slice(0, mostChars)
     .replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .split('\n')
+    .split('\n', mostLines)
 
 /** From `oldStart` to `oldEnd` in the old lines, and likewise in the new ones. */
 type Change = { isEqual: boolean; oldStart: number; oldEnd: number; newStart: number; newEnd: number }

@@ -1,6 +1,6 @@
 /** What one write changes, as sets of paths: the ground on which ownership moves. */
 import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue } from '#api/meta/patch/json-value.ts'
-import { emptySet, type FieldSet, type FieldSetDraft, leaf, unionOfNodes } from './field-set.ts'
+import { emptySet, type FieldSet, type FieldSetDraft, leaf, ordered, unionOfNodes } from './field-set.ts'
 import { deducedType, itemElement, type ListForm, type MapForm, type MergeType } from './merge-type.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
 
@@ -187,6 +187,8 @@ function allOf(value: JsonValue, type: MergeType): FieldSet {
 }
 
 function allFields(value: JsonObject, map: MapForm): FieldSet {
+  const flat = flatFields(value, map)
+  if (flat !== undefined) return flat
   const node: FieldSetDraft = { '.': leaf }
   let below = false
   for (const key in value) {
@@ -198,6 +200,38 @@ function allFields(value: JsonObject, map: MapForm): FieldSet {
   }
   return below ? node : leaf
 }
+
+/**
+ * Of structs with nothing in them that has parts, such as conditions: they come by the dozen and have the same few fields, so that one set
+ * serves all that have them, in its order for good.
+ */
+function flatFields(value: JsonObject, map: MapForm): FieldSet | undefined {
+  if (map.fields.size === 0) return undefined
+  let names = ''
+  for (const key in value) {
+    const field = value[key]
+    if (field === undefined) continue
+    if ((typeof field === 'object' && field !== null) || !map.fields.has(key)) return undefined
+    names += `${key},`
+  }
+  if (names === '') return leaf
+  let sets = flatSets.get(map)
+  if (sets === undefined) {
+    sets = new Map()
+    flatSets.set(map, sets)
+  }
+  let set = sets.get(names)
+  if (set === undefined) {
+    const elements = names.slice(0, -1).split(',').map(fieldElement)
+    set = ordered(Object.fromEntries([['.', leaf], ...elements.map((element) => [element, leaf])]) as FieldSet)
+    if (sets.size >= mostFlatSets) sets.clear()
+    sets.set(names, set)
+  }
+  return set
+}
+
+const mostFlatSets = 200
+const flatSets = new WeakMap<MapForm, Map<string, FieldSet>>()
 
 function allItems(items: readonly JsonValue[], list: ListForm): FieldSet {
   const node: FieldSetDraft = { '.': leaf }

@@ -16,6 +16,7 @@ import {
 } from '#api/meta/apply/testing/ownership.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
+import { defined } from '#base/defined.ts'
 import { FieldManager } from './field-manager.ts'
 import { deducedType } from './merge-type.ts'
 import { mergeTypeOf } from './schema-merge-type.ts'
@@ -246,7 +247,7 @@ test('[SA16] owners in another version of the kind are validated in their own wo
       const to = apiVersion === 'old/v1' ? 'old' : 'data'
       const { [from]: data, ...rest } = object
       const type = apiVersion === 'old/v1' ? deducedType : mergeTypeOf(schemaOf('io.k8s.api.core.v1.ConfigMap'))
-      return { object: { ...rest, apiVersion, ...(data === undefined ? {} : { [to]: data }) }, type }
+      return { object: { ...rest, apiVersion, ...defined({ [to]: data }) }, type }
     },
   })
   const object = (data: Anything, metadata: Anything = {}) =>

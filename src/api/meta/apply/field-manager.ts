@@ -6,6 +6,7 @@ import { PatchError } from '#api/meta/patch/patch-error.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { atOnce, type Steps } from '#base/steps.ts'
 import { ApplyConflictError } from './conflict.ts'
 import type { FieldFilter } from './field-filter.ts'
 import { differenceOf, emptySet, isEmptySet, setOfPaths, unionOf } from './field-set.ts'
@@ -23,7 +24,7 @@ import {
 import type { MergeType } from './merge-type.ts'
 import { applyConfig, currentEntries, type OwnershipContext, takeChanges, type VersionedObject } from './ownership.ts'
 import { fieldElement } from './path-element.ts'
-import { typeErrors } from './type-check.ts'
+import { typeErrorsInSteps } from './type-check.ts'
 
 export type FieldManagerOptions = {
   /** `apps/v1` */
@@ -96,7 +97,12 @@ export class FieldManager {
    * Tracks a create (without `live`), update or patch: sets the managedFields of `next`, which is private and may be
    * changed, and returns it. What the client wrote into them counts if it can be read, except through a subresource.
    */
-  updated<T extends KubernetesObject>(live: KubernetesObject | undefined, next: T, { manager, time }: UpdateOptions): T {
+  updated<T extends KubernetesObject>(live: KubernetesObject | undefined, next: T, options: UpdateOptions): T {
+    return atOnce(this.updating(live, next, options))
+  }
+
+  /** As `updated`, in steps. */
+  *updating<T extends KubernetesObject>(live: KubernetesObject | undefined, next: T, { manager, time }: UpdateOptions): Steps<T> {
     const { metadata } = next
     if (metadata === undefined) return next
     const previous = live?.metadata?.managedFields
@@ -107,8 +113,13 @@ export class FieldManager {
     if (entries.size === 0 && !isCreate) return next
     try {
       const before = live === undefined ? this.#empty : withoutManagedFields(live)
-      if (this.#mayMisfit) this.#requireShape(before, next as JsonObject)
-      const tracked = this.#track(before, next as JsonObject, entries, manager, time)
+      if (this.#mayMisfit) {
+        for (const object of [before, next as JsonObject]) {
+          yield* this.#requireShape(object)
+          yield
+        }
+      }
+      const tracked = yield* this.#track(before, next as JsonObject, entries, manager, time)
       const written = writtenEntries(tracked, previous)
       if (written !== undefined) metadata.managedFields = written
     } catch (error) {
@@ -122,37 +133,42 @@ export class FieldManager {
    * Merges an applied configuration into the live object, or makes the object of it. The result, which is private, has
    * yet to be decoded and defaulted like one of a request. Throws PatchError and ApplyConflictError.
    */
-  applied(live: KubernetesObject | undefined, config: object, { manager, time, force = false }: ApplyOptions): KubernetesObject {
+  applied(live: KubernetesObject | undefined, config: object, options: ApplyOptions): KubernetesObject {
+    return atOnce(this.applying(live, config, options))
+  }
+
+  /** As `applied`, in steps. */
+  *applying(live: KubernetesObject | undefined, config: object, { manager, time, force = false }: ApplyOptions): Steps<KubernetesObject> {
     const patch = config as JsonObject
     if (isDeeperThan(patch, maxDepth)) throw new PatchError('badRequest', 'exceeded max depth')
     this.#requireOwnKind(patch)
     const stored = this.#storedEntries(live)
     const base = live === undefined ? { apiVersion: this.#apiVersion, kind: this.#kind } : withoutManagedFields(live)
-    const apply = (forced: boolean): KubernetesObject => this.#apply(base, patch, stored, { manager, time, force: forced })
+    const apply = (forced: boolean) => this.#apply(base, patch, stored, { manager, time, force: forced })
     let result: KubernetesObject
     try {
-      result = apply(force)
+      result = yield* apply(force)
     } catch (error) {
       if (!(error instanceof ApplyConflictError) || manager !== kubectl) throw error
       const allowed = fieldsOfLastApplied(base, this.#apiVersion, this.#context.type)
       const left = allowed === undefined ? error : error.without(allowed)
       if (left !== undefined) throw left
-      result = apply(true)
+      result = yield* apply(true)
     }
     if (manager === kubectl) refreshLastApplied(result as JsonObject, patch)
     return result
   }
 
-  #requireShape(...objects: JsonObject[]): void {
-    for (const object of objects) {
-      const errors = typeErrors(object, this.#context.type, { duplicates: true })
-      if (errors !== undefined) throw new Error(errors)
-    }
+  *#requireShape(object: JsonObject): Steps<void> {
+    const errors = yield* typeErrorsInSteps(object, this.#context.type, { duplicates: true })
+    if (errors !== undefined) throw new Error(errors)
   }
 
-  #track(live: JsonObject, next: JsonObject, entries: ManagedEntries, manager: string, time: string): ManagedEntries {
+  *#track(live: JsonObject, next: JsonObject, entries: ManagedEntries, manager: string, time: string): Steps<ManagedEntries> {
     const current = currentEntries(entries, live, this.#context)
-    const taken = takeChanges(live, next, current, this.#context)
+    yield
+    const taken = yield* takeChanges(live, next, current, this.#context)
+    yield
     if (!isEmptySet(taken)) {
       const entry = this.#entry(manager, 'Update')
       const identity = identityOf(entry)
@@ -161,19 +177,28 @@ export class FieldManager {
       current.set(identity, { ...merged, time })
     }
     capUpdaters(current)
+    yield
     return current
   }
 
-  #apply(live: JsonObject, config: JsonObject, stored: ManagedEntries, { manager, time, force = false }: ApplyOptions): KubernetesObject {
-    const tracked = stored.size > 0 ? stored : this.#trackedBefore(live, stored, time)
-    this.#requireFitting(config)
-    this.#requireReadable(live, 'failed to create typed live object (', ')')
+  *#apply(
+    live: JsonObject,
+    config: JsonObject,
+    stored: ManagedEntries,
+    { manager, time, force = false }: ApplyOptions,
+  ): Steps<KubernetesObject> {
+    const tracked = stored.size > 0 ? stored : yield* this.#trackedBefore(live, stored, time)
+    yield
+    yield* this.#requireFitting(config)
+    yield
+    yield* this.#requireReadable(live, 'failed to create typed live object (', ')')
+    yield
     const entry = this.#entry(manager, 'Apply')
     const identity = identityOf(entry)
     const current = currentEntries(tracked, live, this.#context)
-    const { entries, object, same } = this.#settled(() =>
-      applyConfig(live, config, current, { identity, entry: current.get(identity) ?? entry }, { ...this.#context, force }),
-    )
+    const applier = { identity, entry: current.get(identity) ?? entry }
+    const { entries, object, same } = yield* this.#settled(applyConfig(live, config, current, applier, { ...this.#context, force }))
+    yield
     const own = entries.get(identity)
     if (own !== undefined) {
       entries.set(identity, { ...own, apiVersion: this.#apiVersion, time: same ? own.time : time })
@@ -185,20 +210,21 @@ export class FieldManager {
   }
 
   /** Owners for what was there before anybody applied. */
-  #trackedBefore(live: JsonObject, stored: ManagedEntries, time: string): ManagedEntries {
-    this.#requireReadable(live, 'failed to create manager for existing fields: failed to convert new object (', ') to smd typed')
-    return this.#track(this.#empty, live, stored, 'before-first-apply', time)
+  *#trackedBefore(live: JsonObject, stored: ManagedEntries, time: string): Steps<ManagedEntries> {
+    yield* this.#requireReadable(live, 'failed to create manager for existing fields: failed to convert new object (', ') to smd typed')
+    yield
+    return yield* this.#track(this.#empty, live, stored, 'before-first-apply', time)
   }
 
   /** Objects may have been stored whose items lack their keys: nothing can be merged into those. */
-  #requireReadable(live: JsonObject, before: string, after: string): void {
-    const errors = typeErrors(live, this.#context.type, { duplicates: true })
+  *#requireReadable(live: JsonObject, before: string, after: string): Steps<void> {
+    const errors = yield* typeErrorsInSteps(live, this.#context.type, { duplicates: true })
     if (errors !== undefined) throw new PatchError('internal', `${before}${this.#subject(live)}${after}: ${errors}`)
   }
 
-  #settled<T>(action: () => T): T {
+  *#settled<T>(steps: Steps<T>): Steps<T> {
     try {
-      return action()
+      return yield* steps
     } catch (error) {
       if (error instanceof ApplyConflictError || error instanceof PatchError) throw error
       throw new PatchError('internal', `failed to merge config: ${errorMessage(error)}`)
@@ -231,13 +257,13 @@ export class FieldManager {
     }
   }
 
-  #requireFitting(config: JsonObject): void {
+  *#requireFitting(config: JsonObject): Steps<void> {
     const metadata = isObject(config['metadata']) ? config['metadata'] : {}
     const { managedFields } = metadata
     if (Array.isArray(managedFields) && managedFields.every(isObject)) {
       throw new PatchError('badRequest', 'metadata.managedFields must be nil')
     }
-    const errors = typeErrors(config, this.#context.type)
+    const errors = yield* typeErrorsInSteps(config, this.#context.type)
     if (errors === undefined) return
     throw new PatchError('internal', `failed to create typed patch object (${this.#subject(config)}): ${errors}`)
   }

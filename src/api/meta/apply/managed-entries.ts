@@ -2,7 +2,9 @@
 
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { remembered } from '#base/remembered.ts'
 import { emptySet, type FieldSet, ordered, unionOf } from './field-set.ts'
 import { compareTexts, goJson } from './path-element.ts'
 import { readFieldSet } from './read-field-set.ts'
@@ -28,11 +30,13 @@ export type ManagedEntries = Map<string, ManagedEntry>
 /** Who did what where. An applier is one and the same whatever version it applies in. */
 export function identityOf({ manager, operation, apiVersion, subresource }: Omit<ManagedEntry, 'set' | 'time' | 'stored'>): string {
   const parts = [`"operation":"${operation}"`]
-  if (manager !== '') parts.unshift(`"manager":${goJson(manager)}`)
-  if (operation === 'Update') parts.push(`"apiVersion":${goJson(apiVersion)}`)
-  if (subresource !== '') parts.push(`"subresource":${goJson(subresource)}`)
+  if (manager !== '') parts.unshift(`"manager":${jsonOf(manager)}`)
+  if (operation === 'Update') parts.push(`"apiVersion":${jsonOf(apiVersion)}`)
+  if (subresource !== '') parts.push(`"subresource":${jsonOf(subresource)}`)
   return `{${parts.join(',')}}`
 }
+
+const jsonOf = remembered(goJson)
 
 /** Reads entries of the server's own writing: their sets are taken as they are. */
 export function readStoredEntries(stored: readonly V1ManagedFieldsEntry[] | undefined): ManagedEntries {
@@ -79,7 +83,7 @@ function writtenEntry(entry: ManagedEntry): V1ManagedFieldsEntry {
     ...omitEmpty({ manager }),
     operation,
     apiVersion,
-    ...(time === undefined ? {} : { time: wholeSeconds(time) }),
+    ...defined({ time: time === undefined ? undefined : wholeSeconds(time) }),
     fieldsType: 'FieldsV1',
     fieldsV1: ordered(set, stored?.fieldsV1),
     ...omitEmpty({ subresource }),

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type { JsonObject } from '#api/meta/patch/json-value.ts'
 import { compareObjects } from './compare.ts'
 import { pathsOf, unionOf } from './field-set.ts'
-import { fieldSetOf } from './field-set-of.ts'
+import { fieldSetInSteps, fieldSetOf } from './field-set-of.ts'
 import { customResourceType, type StructuralSchema } from './open-api-merge-type.ts'
 import { printedPath } from './path-element.ts'
-import { typeErrors } from './type-check.ts'
+import { typeErrors, typeErrorsInSteps } from './type-check.ts'
 
 const schema: StructuralSchema = {
   properties: {
@@ -76,6 +76,31 @@ test('[SA14] a value of another type than the schema says is named', () => {
     [{ port: { a: 1 } }, undefined],
   ]
   for (const [spec, expected] of cases) assert.equal(typeErrors(widget(spec), type), expected, JSON.stringify(spec))
+})
+
+test('[SA14] a long list is looked at in steps, and its errors are told in order', () => {
+  const tags = Array.from({ length: 5000 }, (_, index) => (index === 4000 ? 'x10' : `x${index}`))
+  const steps = typeErrorsInSteps(widget({ size: 'x', tags }), type)
+  let count = 1
+  let step = steps.next()
+  for (; !step.done; step = steps.next()) count++
+  assert.equal(count, 6)
+  assert.deepEqual(step.value?.split('\n'), [
+    'errors:',
+    '  .spec.size: expected numeric (int or float), got string',
+    '  .spec.tags: duplicate entries for key [="x10"]',
+  ])
+})
+
+test('the fields of a long list are the same when they are found in steps', () => {
+  const tags = Array.from({ length: 5000 }, (_, index) => `x${index % 4500}`)
+  const object = widget({ size: 1, tags, nothing: {} })
+  const steps = fieldSetInSteps(object, type)
+  let count = 1
+  let step = steps.next()
+  for (; !step.done; step = steps.next()) count++
+  assert.equal(count, 5)
+  assert.deepEqual(step.value, fieldSetOf(object, type))
 })
 
 test('unknown fields can be let in everywhere', () => {

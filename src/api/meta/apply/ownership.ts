@@ -1,10 +1,11 @@
 /** How a write moves fields from owner to owner. */
 import { equalJson, type JsonObject } from '#api/meta/patch/json-value.ts'
+import type { Steps } from '#base/steps.ts'
 import { type Comparison, compareObjects } from './compare.ts'
 import { conflictError } from './conflict.ts'
 import type { FieldFilter } from './field-filter.ts'
 import { differenceOf, emptySet, type FieldSet, intersectionOf, isEmptySet, isSubset, unionOf } from './field-set.ts'
-import { fieldSetOf } from './field-set-of.ts'
+import { fieldSetInSteps } from './field-set-of.ts'
 import { type ManagedEntries, type ManagedEntry, withSet } from './managed-entries.ts'
 import { mergeObjects } from './merge-objects.ts'
 import type { MergeType } from './merge-type.ts'
@@ -34,15 +35,18 @@ export function currentEntries(entries: ManagedEntries, live: JsonObject, contex
 }
 
 /** Takes what the update changed from its owners in `entries`, which it changes; returns what the updater owns of it. */
-export function takeChanges(live: JsonObject, next: JsonObject, entries: ManagedEntries, context: OwnershipContext): FieldSet {
+export function* takeChanges(live: JsonObject, next: JsonObject, entries: ManagedEntries, context: OwnershipContext): Steps<FieldSet> {
   const comparisons = new Comparisons(live, next, context)
   for (const [identity, entry] of entries) {
     const changes = comparisons.at(entry.apiVersion)
+    yield
     const set = changes === undefined ? undefined : differenceOf(entry.set, changes.touched)
     if (set === undefined || isEmptySet(set)) entries.delete(identity)
     else if (set !== entry.set) entries.set(identity, withSet(entry, set))
   }
-  return context.ownable(comparisons.at(context.apiVersion)?.changed ?? emptySet)
+  const changes = comparisons.at(context.apiVersion)
+  yield
+  return context.ownable(changes?.changed ?? emptySet)
 }
 
 export type Applied = { entries: ManagedEntries; object: JsonObject /** Whether the object is what it was before. */; same: boolean }
@@ -51,26 +55,30 @@ export type Applied = { entries: ManagedEntries; object: JsonObject /** Whether 
  * Applies the configuration: merges it, removes what its applier gave up, settles who owns what.
  * `applier` comes with an empty set. Throws an ApplyConflictError where others own what changes, unless forced.
  */
-export function applyConfig(
+export function* applyConfig(
   live: JsonObject,
   config: JsonObject,
   entries: ManagedEntries,
   applier: { identity: string; entry: ManagedEntry },
   context: OwnershipContext & { force: boolean },
-): Applied {
+): Steps<Applied> {
   const { identity } = applier
   const last = entries.get(identity)
-  const all = fieldSetOf(config, context.type)
+  const all = yield* fieldSetInSteps(config, context.type)
+  yield
   const spoken = context.filterAt(context.apiVersion)?.(all) ?? all
   const set = context.ownable(spoken)
   // Whoever still speaks of all he spoke of last time gave nothing up.
   const keepsAll = last === undefined || (last.apiVersion === context.apiVersion && isSubset(last.set, set))
   const settled: ManagedEntries = new Map(entries)
+  yield
   let object = mergeObjects(live, config, context.type)
+  yield
   if (!keepsAll && !isEmptySet(last.set)) {
     // With what nobody can own, such as the name: it keeps the metadata from being pruned.
     settled.set(identity, { ...applier.entry, set: spoken })
     object = prunedObject(object, last, settled, context)
+    yield
   }
   settled.set(identity, { ...applier.entry, set: last !== undefined && keepsAll && isSubset(set, last.set) ? last.set : set })
   const comparisons = new Comparisons(live, object, context)
@@ -78,6 +86,7 @@ export function applyConfig(
   for (const [owner, entry] of settled) {
     if (owner === identity) continue
     const changes = comparisons.at(entry.apiVersion)
+    yield
     if (changes === undefined) {
       settled.delete(owner)
       continue
@@ -89,6 +98,7 @@ export function applyConfig(
   if (conflicts.length > 0 && !context.force) throw conflictError(conflicts)
   for (const [owner, entry] of settled) if (isEmptySet(entry.set)) settled.delete(owner)
   const unchanged = comparisons.at(context.apiVersion)
+  yield
   return { entries: settled, object, same: unchanged?.isSame === true && equalJson(live, object) }
 }
 

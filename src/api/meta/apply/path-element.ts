@@ -4,6 +4,7 @@
  */
 import { quoted } from '#api/meta/check.ts'
 import { isObject, type JsonObject, type JsonValue, setField } from '#api/meta/patch/json-value.ts'
+import { keepsSpareMemory } from '#base/spare-memory.ts'
 
 export type PathElement = string
 
@@ -75,14 +76,21 @@ export function canonicalElement(text: string): PathElement | undefined {
 }
 
 /** An element with its content read, for comparing it many times. */
-export type ReadElement = { readonly element: PathElement; readonly kind: number; readonly content: JsonValue }
+export type ReadElement = {
+  readonly element: PathElement
+  readonly kind: number
+  readonly content: JsonValue
+  /** Of items that are known by one key which is a text, as most are. */
+  readonly only: { readonly name: string; readonly text: string } | undefined
+}
 
 export function readElement(element: PathElement): ReadElement {
   let read = readElements.get(element)
   if (read === undefined) {
     const kind = kinds.indexOf(element[0] ?? '')
     const rest = element.slice(2)
-    read = { element, kind, content: kind === 0 ? rest : (JSON.parse(rest) as JsonValue) }
+    const content = kind === 0 ? rest : (JSON.parse(rest) as JsonValue)
+    read = { element, kind, content, only: kind === 1 ? onlyKeyOf(content) : undefined }
     if (readElements.size >= maxRemembered) readElements.clear()
     readElements.set(element, read)
   }
@@ -91,14 +99,28 @@ export function readElement(element: PathElement): ReadElement {
 
 const readElements = new Map<PathElement, ReadElement>()
 
+keepsSpareMemory(() => {
+  fieldElements.clear()
+  readElements.clear()
+})
+
 /** Fields come first, then items by key, by value, by place; each kind in its own order. */
 export function compareElements(left: ReadElement, right: ReadElement): number {
   if (left.kind !== right.kind) return left.kind - right.kind
+  if (left.only !== undefined && right.only !== undefined) {
+    return compareTexts(left.only.name, right.only.name) || compareTexts(left.only.text, right.only.text)
+  }
   const [ours, theirs] = [left.content, right.content]
   return left.kind === 1 && isObject(ours) && isObject(theirs) ? compareKeys(ours, theirs) : compareValues(ours, theirs)
 }
 
 const kinds = 'fkvi'
+
+function onlyKeyOf(content: JsonValue): ReadElement['only'] {
+  const keys = isObject(content) ? Object.entries(content) : []
+  const [name, text] = keys[0] ?? []
+  return keys.length === 1 && name !== undefined && typeof text === 'string' ? { name, text } : undefined
+}
 
 function compareKeys(left: JsonObject, right: JsonObject): number {
   const [ours, theirs] = [Object.keys(left), Object.keys(right)]

@@ -4,6 +4,7 @@ import { deepFreeze } from '#api/meta/deep-copy.ts'
 import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
+import { defined } from '#base/defined.ts'
 import { FieldManager } from './field-manager.ts'
 import { entriesOfScale, entriesOfScaled, type ReplicasPaths } from './scale-entries.ts'
 import { emptyObject, mergeTypeOf } from './schema-merge-type.ts'
@@ -30,7 +31,7 @@ const scale = (replicas: number, managedFields?: V1ManagedFieldsEntry[]) =>
   ({
     apiVersion: 'autoscaling/v1',
     kind: 'Scale',
-    metadata: { name: 'd', uid: 'u1', ...(managedFields ? { managedFields } : {}) },
+    metadata: { name: 'd', uid: 'u1', ...defined({ managedFields }) },
     spec: replicas === 0 ? {} : { replicas },
   }) as unknown as KubernetesObject
 

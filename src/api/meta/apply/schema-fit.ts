@@ -30,6 +30,21 @@ function typeAt(type: MergeType | undefined, element: PathElement): MergeType | 
 
 /** The set for the schema as it is now: whoever owned a part of what has become atomic owns the whole. */
 export function reconciled(set: FieldSet, type: MergeType): FieldSet {
+  let fitting = fittingSets.get(type)
+  if (fitting?.has(set)) return set
+  const result = refitted(set, type)
+  if (result === set) {
+    fitting ??= new WeakSet()
+    fittingSets.set(type, fitting)
+    fitting.add(set)
+  }
+  return result
+}
+
+/** Entries stay the same objects through writes that leave them alone, and need not be walked again. */
+const fittingSets = new WeakMap<MergeType, WeakSet<FieldSet>>()
+
+function refitted(set: FieldSet, type: MergeType): FieldSet {
   let result: FieldSetDraft | undefined
   for (const element in set) {
     const node = set[element] as FieldSet
@@ -40,7 +55,7 @@ export function reconciled(set: FieldSet, type: MergeType): FieldSet {
     if (form === undefined) continue
     // Types that hold anything cannot change in this way.
     if (form.kind === 'map' && form.fields.size === 0 && form.element === deducedType) continue
-    const fitting = form.atomic ? leaf : reconciled(node, below)
+    const fitting = form.atomic ? leaf : refitted(node, below)
     if (fitting === node) continue
     result ??= { ...set }
     result[element] = fitting

@@ -1,4 +1,5 @@
 /** Patches of the three kinds that need no field ownership: JSON Patch, JSON merge patch, strategic merge patch. */
+import { jsonText } from '#api/codec/json-text.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import type { TypeSchema } from '#api/schema/type-schema.ts'
 import { goTypeOf } from './go-print.ts'
@@ -37,7 +38,7 @@ function copyFor(kind: PatchKind, current: JsonObject, patch: unknown): JsonObje
 }
 
 function speaksOfOwners(kind: PatchKind, patch: unknown): boolean {
-  if (kind === 'json') return !Array.isArray(patch) || JSON.stringify(patch).includes('managedFields')
+  if (kind === 'json') return !Array.isArray(patch) || jsonText(patch).includes('managedFields')
   const metadata = isObject(patch) ? patch['metadata'] : null
   return metadata !== undefined && (!isObject(metadata) || metadata['managedFields'] !== undefined)
 }

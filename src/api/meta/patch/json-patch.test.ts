@@ -16,6 +16,12 @@ function changed(...ops: Op[]): unknown {
   )
 }
 
+test('integers of 64 bits are values like others, also where the object has owners of fields', () => {
+  const owned = deepFreeze({ metadata: { name: 'p', managedFields: [{ manager: 'm' }] } })
+  const result = applyPatch('json', owned, [{ op: 'add', path: '/size', value: 9_007_199_254_740_993n }])
+  assert.deepEqual(result, { ...owned, size: 9_007_199_254_740_993n })
+})
+
 test('operations do what RFC 6902 says', () => {
   const cases: [string, Op[], unknown][] = [
     ['adds a field', [{ op: 'add', path: '/kind', value: 'Pod' }], { kind: 'Pod' }],

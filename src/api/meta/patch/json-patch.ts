@@ -6,7 +6,7 @@ import { errorMessage } from '#base/error-message.ts'
 import { equalJson, fieldOf, isDeeperThan, isObject, type JsonObject, type JsonValue, maxDepth, setField } from './json-value.ts'
 import { PatchError } from './patch-error.ts'
 
-const maxOperations = 10_000
+export const maxOperations = 10_000
 /** What all `copy` operations of a patch may add to the object together. */
 const maxCopiedBytes = 3 * 1024 * 1024
 /** List items that insertions and removals may shift, all together: some 25 ms of work. */

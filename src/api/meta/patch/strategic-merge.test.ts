@@ -208,6 +208,7 @@ test("what a patch cannot mean is refused in upstream's words", () => {
     [500, two, { containers: ['x'] }, 'list element types are not identical: [[map[image:a:1 name:a] map[image:b:1 name:b]] [x]]'],
     [422, { containers: [] }, { containers: [[]] }, 'lists of lists are not supported'],
     [500, two, { '$setElementOrder/containers': 'x' }, 'expected a []interface {}, but received a string'],
+    [500, { containers: null }, { '$setElementOrder/containers': [{ name: 'a' }] }, 'expected a []interface {}, but received a %!s(<nil>)'],
     [400, two, { $setElementOrder: [] }, 'invalid patch format of setElementOrder list'],
     [400, two, { $deleteFromPrimitiveList: [] }, 'invalid patch format of primitive list'],
     [500, two, { '$setElementOrder/nope': [] }, 'unable to find api field in struct PodSpec for the json field "nope"'],

@@ -131,3 +131,12 @@ test('a row of a security policy tells what it allows', () => {
     ['true', 'A,B', 'RunAsAny', false, '*'],
   )
 })
+
+test('sysctls that all overlap with each other are not looked for pair by pair', () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => `net.n${index}`)
+  const { errors } = tryCreate(
+    podSecurityPolicyResource,
+    policy({ allowedUnsafeSysctls: names.map(() => 'net.*'), forbiddenSysctls: names }),
+  )
+  assert.equal(errors[0], 'spec.forbiddenSysctls[0]: Invalid value: "net.n0": sysctl overlaps with net.*')
+})

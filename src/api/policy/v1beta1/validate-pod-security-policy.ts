@@ -20,6 +20,7 @@ const volumeTypes = [
   ...['persistentVolumeClaim', 'photonPersistentDisk', 'portworxVolume', 'projected', 'quobyte', 'rbd', 'scaleIO', 'secret'],
   ...['storageos', 'vsphereVolume'],
 ]
+const isVolumeType: ReadonlySet<string> = new Set(volumeTypes)
 
 export function validatePolicy({ spec }: V1beta1PodSecurityPolicy, check: Check<V1beta1PodSecurityPolicy>): void {
   validateAnnotations(check.at('metadata').at('annotations').or({}))
@@ -38,9 +39,9 @@ function validateStrategies(check: Check<V1beta1PodSecurityPolicySpec>): void {
     validateRule(check.at(field), ['MayRunAs', 'MustRunAs', 'RunAsAny'])
     validateRanges(check.at(field))
   }
-  for (const volume of spec.volumes ?? []) {
-    if (!volumeTypes.includes(volume)) check.at('volumes').notSupported(volumeTypes, volume)
-  }
+  check.at('volumes').each(({ value: volume }) => {
+    if (!isVolumeType.has(volume)) check.at('volumes').notSupported(volumeTypes, volume)
+  })
 }
 
 function validateLists(check: Check<V1beta1PodSecurityPolicySpec>): void {
@@ -112,7 +113,7 @@ function validateCapabilities(check: Check<V1beta1PodSecurityPolicySpec>): void 
   const isDropped = new Set(dropped)
   for (const field of ['defaultAddCapabilities', 'allowedCapabilities'] as const) {
     for (const capability of spec[field] ?? []) {
-      if (!isDropped.has(capability)) continue
+      if (!isDropped.has(capability) || check.isBeyondTelling) continue
       check.at(field).invalid(`capability is listed in ${field} and requiredDropCapabilities`, capability)
     }
   }

@@ -1,5 +1,6 @@
 /** Sysctls a policy speaks of: names, or what names begin with and a star. */
 import type { Check } from '#api/meta/check.ts'
+import { overlappingSysctls } from '#api/policy/v1beta1/overlapping-sysctls.ts'
 import type { V1beta1PodSecurityPolicySpec } from '#api/policy/v1beta1/pod-security-policy-types.ts'
 
 const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
@@ -15,13 +16,17 @@ export function validateSysctlPatterns(check: Check<Sysctls>): void {
   const [allowedPlace, forbiddenPlace] = [check.at('allowedUnsafeSysctls'), check.at('forbiddenSysctls')]
   validateList(allowed, allowedPlace)
   validateList(forbidden, forbiddenPlace)
+  const overlapping = overlappingSysctls(allowed, forbidden)
   allowedPlace.with(allowed).each((item) => {
+    // Before it is asked: where all of them overlap, each answer is as long as the other list.
+    if (check.isBeyondTelling) return
     const mine = item.value
-    forbiddenPlace.with(forbidden).each((otherItem) => {
-      const other = otherItem.value
+    for (const index of overlapping(mine)) {
+      if (check.isBeyondTelling) return
+      const other = forbidden[index] ?? ''
       if (covers(other, mine)) item.invalid(`sysctl overlaps with ${other}`)
-      else if (covers(mine, other)) otherItem.invalid(`sysctl overlaps with ${mine}`)
-    })
+      else forbiddenPlace.with(forbidden).at(index).invalid(`sysctl overlaps with ${mine}`)
+    }
   })
 }
 

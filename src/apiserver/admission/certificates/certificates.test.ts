@@ -5,7 +5,7 @@ import { certificateApproval } from '#apiserver/admission/certificates/certifica
 import { certificateSigning } from '#apiserver/admission/certificates/certificate-signing.ts'
 import { certificateSubjectRestriction } from '#apiserver/admission/certificates/certificate-subject-restriction.ts'
 import { clusterTrustBundleAttest } from '#apiserver/admission/certificates/cluster-trust-bundle-attest.ts'
-import { authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, authorizerOf, type RequestOptions, testContext } from '#apiserver/admission/testing/admission.ts'
 import { mastersRequest, userRequest } from '#apiserver/admission/testing/certificate-requests.ts'
 import { defined } from '#base/defined.ts'
 
@@ -17,7 +17,7 @@ const ask = (make: AdmissionPluginFactory, may: string[], options: RequestOption
   const authorizer = authorizerOf(
     ({ verb, name, resource: asked, group }) => asked === 'signers' && group === 'certificates.k8s.io' && may.includes(`${verb} ${name}`),
   )
-  return verdictOf(make, testContext({}, { authorizer }), resource, options)
+  return admissionResultOf(make, testContext({}, { authorizer }), resource, options)
 }
 
 test('approval takes the permission for the signer, or for its whole domain', async () => {

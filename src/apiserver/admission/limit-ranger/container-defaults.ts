@@ -13,7 +13,7 @@ export function fillInDefaults(pod: V1Pod, { spec }: V1LimitRange): void {
     Object.assign(limits, item.default)
     Object.assign(requests, item.defaultRequest)
   }
-  const told: string[] = []
+  const additions: string[] = []
   for (const [list, kind] of [
     [pod.spec?.containers, 'container'],
     [pod.spec?.initContainers, 'init container'],
@@ -21,12 +21,12 @@ export function fillInDefaults(pod: V1Pod, { spec }: V1LimitRange): void {
     for (const container of list ?? []) {
       const addedLimits = addMissing(container, 'limits', limits)
       const addedRequests = addMissing(container, 'requests', requests)
-      if (addedRequests.length > 0) told.push(`${addedRequests.join(', ')} request for ${kind} ${container.name}`)
-      if (addedLimits.length > 0) told.push(`${addedLimits.join(', ')} limit for ${kind} ${container.name}`)
+      if (addedRequests.length > 0) additions.push(`${addedRequests.join(', ')} request for ${kind} ${container.name}`)
+      if (addedLimits.length > 0) additions.push(`${addedLimits.join(', ')} limit for ${kind} ${container.name}`)
     }
   }
-  if (told.length > 0) {
-    pod.metadata.annotations = { ...pod.metadata.annotations, [annotation]: `LimitRanger plugin set: ${told.join('; ')}` }
+  if (additions.length > 0) {
+    pod.metadata.annotations = { ...pod.metadata.annotations, [annotation]: `LimitRanger plugin set: ${additions.join('; ')}` }
   }
 }
 

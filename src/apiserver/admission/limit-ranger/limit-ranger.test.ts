@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { limitRanger } from '#apiserver/admission/limit-ranger/limit-ranger.ts'
-import { admit, aPod, type RequestOptions, requestFor, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, admit, aPod, type RequestOptions, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 
 const ranges = (...limits: object[]) => ({ limitranges: [{ metadata: { name: 'l', namespace: 'ns' }, spec: { limits } }] })
 const withResources = (resources: object, more: object = {}) => aPod({ containers: [{ name: 'c', resources }], ...more })
 
 const validated = (limit: object, options: RequestOptions, resource = 'pods') =>
-  verdictOf(limitRanger, testContext(ranges(limit)), resource, options)
+  admissionResultOf(limitRanger, testContext(ranges(limit)), resource, options)
 
 test('containers get the defaults they leave open, and the pod says so', async () => {
   const context = testContext(

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nodeRestriction } from '#apiserver/admission/node-restriction/node-restriction.ts'
-import { aPod, authorizerOf, type RequestOptions, testContext, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResultOf, aPod, authorizerOf, type RequestOptions, testContext } from '#apiserver/admission/testing/admission.ts'
 import { nodeRequest, userRequest } from '#apiserver/admission/testing/certificate-requests.ts'
 import type { Attributes } from '#apiserver/authz/authorizer.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
 const projected = (audience?: string) => ({
   name: 't',
-  projected: { sources: [{ serviceAccountToken: { path: 't', ...(audience ? { audience } : {}) } }] },
+  projected: { sources: [{ serviceAccountToken: { path: 't', ...omitEmpty({ audience }) } }] },
 })
 
 const cluster = {
@@ -30,7 +31,7 @@ const authorizer = authorizerOf((attributes) => {
 })
 
 const validated = (resource: string, options: RequestOptions, user = 'system:node:n1', groups = ['system:nodes']) =>
-  verdictOf(nodeRestriction, testContext(cluster, { authorizer }), resource, { user, groups, ...options })
+  admissionResultOf(nodeRestriction, testContext(cluster, { authorizer }), resource, { user, groups, ...options })
 
 type Row = [sentence: string, resource: string, options: RequestOptions, expected: string]
 

@@ -1,4 +1,5 @@
 /** What a pod gets from a policy where it does not say itself. */
+
 import { type AnyContainer, eachContainer } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Capabilities, V1Pod, V1PodSecurityContext, V1SecurityContext } from '#api/core/v1/types.gen.ts'
 import type {
@@ -12,6 +13,7 @@ import {
   profileOfAnnotation,
   seccompPodAnnotation,
 } from '#apiserver/admission/pod-security-policy/profiles.ts'
+import { defined } from '#base/defined.ts'
 
 const defaultSeccomp = 'seccomp.security.alpha.kubernetes.io/defaultProfileName'
 const defaultAppArmor = 'apparmor.security.beta.kubernetes.io/defaultProfileName'
@@ -68,5 +70,5 @@ function capabilitiesFor(own: V1Capabilities | undefined, policy: V1beta1PodSecu
   const add = ownAdd.union(new Set(policy.defaultAddCapabilities).difference(ownDrop))
   const drop = ownDrop.union(new Set(policy.requiredDropCapabilities))
   if (add.size === ownAdd.size && drop.size === ownDrop.size) return own
-  return { ...(add.size > 0 ? { add: [...add].sort() } : {}), ...(drop.size > 0 ? { drop: [...drop].sort() } : {}) }
+  return defined({ add: add.size > 0 ? [...add].sort() : undefined, drop: drop.size > 0 ? [...drop].sort() : undefined })
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { latest } from '#apiserver/admission/pod-security/level-version.ts'
 import { policyOf } from '#apiserver/admission/pod-security/namespace-policy.ts'
 import { podSecurity } from '#apiserver/admission/pod-security/pod-security.ts'
-import { admit, aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, admit, aPod, type RequestOptions, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 
 const label = (name: string) => `pod-security.kubernetes.io/${name}`
 const labelsOf = (labels: Record<string, string>) => Object.fromEntries(Object.entries(labels).map(([name, value]) => [label(name), value]))
@@ -14,21 +14,21 @@ const faulty = 'privileged (container "c" must not set securityContext.privilege
 async function ask(labels: Record<string, string>, options: RequestOptions, resource = 'pods', configuration?: unknown) {
   const request = requestFor(resource, options)
   const plugin = podSecurity(testContext({ namespaces: [namespace(labels)] }, { configuration }))
-  return { verdict: await verdict(plugin, request), warnings: request.warnings, audit: request.audit }
+  return { admissionResult: await admissionResult(plugin, request), warnings: request.warnings, audit: request.audit }
 }
 
 test('a namespace without labels enforces nothing, and says so in the audit log', async () => {
-  const { verdict: said, warnings, audit } = await ask({}, { object: aPod(privileged) })
+  const { admissionResult: said, warnings, audit } = await ask({}, { object: aPod(privileged) })
   assert.deepEqual([said, warnings, audit], ['allowed', [], { [label('enforce-policy')]: 'privileged:latest' }])
 })
 
 test('enforce refuses, warn warns, audit records', async () => {
   const enforced = await ask({ enforce: 'baseline' }, { object: aPod(privileged) })
-  assert.equal(enforced.verdict, `403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${faulty}`)
+  assert.equal(enforced.admissionResult, `403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${faulty}`)
   assert.deepEqual(enforced.warnings, [])
 
   const warned = await ask({ warn: 'baseline', 'warn-version': 'v1.20' }, { object: aPod(privileged) })
-  assert.deepEqual([warned.verdict, warned.warnings], ['allowed', [`would violate PodSecurity "baseline:v1.20": ${faulty}`]])
+  assert.deepEqual([warned.admissionResult, warned.warnings], ['allowed', [`would violate PodSecurity "baseline:v1.20": ${faulty}`]])
 
   const recorded = await ask({ audit: 'baseline' }, { object: aPod(privileged) })
   assert.deepEqual(recorded.audit, {
@@ -52,22 +52,25 @@ test('workloads are not refused, but warned about their templates', async () => 
   ]
   for (const [resource, object] of cases) {
     const asked = await ask({ enforce: 'baseline' }, { object }, resource)
-    assert.deepEqual([asked.verdict, asked.warnings], ['allowed', warnings], resource)
+    assert.deepEqual([asked.admissionResult, asked.warnings], ['allowed', warnings], resource)
   }
-  assert.equal((await ask({ enforce: 'baseline' }, { object: { spec: {} } }, 'replicationcontrollers')).verdict, 'allowed')
+  assert.equal((await ask({ enforce: 'baseline' }, { object: { spec: {} } }, 'replicationcontrollers')).admissionResult, 'allowed')
 })
 
 test('updates are validated if they bring images or containers; a status never is', async () => {
-  const refused = (verdictText: string) => verdictText.startsWith('403')
+  const refused = (text: string) => text.startsWith('403')
   const old = aPod(privileged)
   const same = await ask({ enforce: 'baseline' }, { object: aPod(privileged, { labels: { a: 'b' } }), oldObject: old })
-  assert.equal(same.verdict, 'allowed')
+  assert.equal(same.admissionResult, 'allowed')
   const otherImage = aPod({ containers: [{ ...privileged.containers[0], image: 'y' }] })
-  assert.ok(refused((await ask({ enforce: 'baseline' }, { object: otherImage, oldObject: old })).verdict))
+  assert.ok(refused((await ask({ enforce: 'baseline' }, { object: otherImage, oldObject: old })).admissionResult))
   const ephemeralContainers = [{ name: 'e', image: 'z', securityContext: { privileged: true } }]
   const debugged = { object: aPod({ ephemeralContainers }), oldObject: aPod(), subresource: 'ephemeralcontainers' }
-  assert.ok(refused((await ask({ enforce: 'baseline' }, debugged)).verdict))
-  assert.equal((await ask({ enforce: 'baseline' }, { object: otherImage, oldObject: old, subresource: 'status' })).verdict, 'allowed')
+  assert.ok(refused((await ask({ enforce: 'baseline' }, debugged)).admissionResult))
+  assert.equal(
+    (await ask({ enforce: 'baseline' }, { object: otherImage, oldObject: old, subresource: 'status' })).admissionResult,
+    'allowed',
+  )
 })
 
 test('users, namespaces and runtime classes can be exempt', async () => {
@@ -149,7 +152,7 @@ test('labels that mean nothing are refused, unless they were there', async () =>
   const plugin = podSecurity(testContext())
   const wrong = namespace({ enforce: 'nope' })
   const refusal = `422 Namespace "ns" is invalid: metadata.labels[${label('enforce')}]: Invalid value: "nope": must be one of privileged, baseline, restricted`
-  assert.equal(await verdict(plugin, requestFor('namespaces', { object: wrong })), refusal)
-  assert.equal(await verdict(plugin, requestFor('namespaces', { object: wrong, oldObject: namespace({}) })), refusal)
-  assert.equal(await verdict(plugin, requestFor('namespaces', { object: wrong, oldObject: wrong })), 'allowed')
+  assert.equal(await admissionResult(plugin, requestFor('namespaces', { object: wrong })), refusal)
+  assert.equal(await admissionResult(plugin, requestFor('namespaces', { object: wrong, oldObject: namespace({}) })), refusal)
+  assert.equal(await admissionResult(plugin, requestFor('namespaces', { object: wrong, oldObject: wrong })), 'allowed')
 })

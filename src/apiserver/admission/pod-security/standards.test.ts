@@ -1,9 +1,11 @@
 /** The documented rules of the standards, field by field: what they accept and what they reject. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { detailsText, podChecks, violations } from '#apiserver/admission/pod-security/checks.ts'
 import { type Level, parseVersion } from '#apiserver/admission/pod-security/level-version.ts'
+import { defined } from '#base/defined.ts'
 
 type Spec = Record<string, unknown>
 type Case = { spec?: Spec; annotations?: Record<string, string>; version?: string; breaks?: string }
@@ -11,7 +13,7 @@ type Case = { spec?: Spec; annotations?: Record<string, string>; version?: strin
 const container = (securityContext?: object, more: object = {}) => ({
   name: 'c',
   image: 'x',
-  ...(securityContext ? { securityContext } : {}),
+  ...defined({ securityContext }),
   ...more,
 })
 const ofContainer = (securityContext: object): Spec => ({ containers: [container(securityContext)] })

@@ -2,6 +2,7 @@
 
 import type { V1MutatingAdmissionPolicySpec } from '#api/admissionregistration/v1/types.gen.ts'
 import { type AdmissionInput, Budget } from '#api/cel/admission-input.ts'
+import { celBudgets } from '#api/cel/cost-budgets.ts'
 import { misplacedPart } from '#api/cel/library/mutations.ts'
 import { jsonOfValue } from '#api/cel/values/json.ts'
 import { CelList, CelMap, type Value } from '#api/cel/values/value.ts'
@@ -17,23 +18,28 @@ import type { ResourceDefinition } from '#api/resource.ts'
 import { schemaOf } from '#api/schema/schema.ts'
 import { type CompiledExpression, evaluated, PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
 import { defined } from '#base/defined.ts'
-
-const mutationBudget = 10_000_000
+import type { Steps } from '#base/steps.ts'
 
 type Mutation = { readonly isPatch: boolean; readonly expression: CompiledExpression }
 
 export class CompiledMutations {
   readonly #scope: PolicyScope
-  readonly #mutations: readonly Mutation[]
+  readonly #mutations: Mutation[] = []
 
-  constructor(spec: V1MutatingAdmissionPolicySpec) {
-    const scope = new PolicyScope(spec)
+  private constructor(scope: PolicyScope) {
     this.#scope = scope
-    this.#mutations = (spec.mutations ?? []).map(({ patchType, jsonPatch, applyConfiguration }) => {
+  }
+
+  static *compiling(spec: V1MutatingAdmissionPolicySpec): Steps<CompiledMutations> {
+    const scope = yield* PolicyScope.compiling(spec)
+    const compiled = new CompiledMutations(scope)
+    for (const { patchType, jsonPatch, applyConfiguration } of spec.mutations ?? []) {
       const isPatch = patchType === 'JSONPatch'
       const text = (isPatch ? jsonPatch?.expression : applyConfiguration?.expression) ?? ''
-      return { isPatch, expression: scope.compile(text, isPatch ? 'jsonPatch' : 'applyConfiguration') }
-    })
+      compiled.#mutations.push({ isPatch, expression: scope.compile(text, isPatch ? 'jsonPatch' : 'applyConfiguration') })
+      yield
+    }
+    return compiled
   }
 
   get count(): number {
@@ -50,7 +56,7 @@ export class CompiledMutations {
   /** The object after one of the mutations. Throws what went wrong, and `Pending`. */
   mutated(index: number, object: object, input: AdmissionInput, definition: ResourceDefinition): JsonObject {
     const { isPatch, expression } = this.#mutations[index] as Mutation
-    const budget = new Budget(mutationBudget)
+    const budget = new Budget(celBudgets.perRequest)
     const outcome = evaluated(expression, this.#scope.withVariables(input, budget), budget)
     if ('error' in outcome) throw new Error(outcome.error)
     return isPatch ? patched(object, outcome.value) : applied(object, outcome.value, definition)

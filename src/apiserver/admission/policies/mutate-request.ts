@@ -7,6 +7,7 @@ import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { CompiledMutations } from '#apiserver/admission/policies/compiled-mutations.ts'
+import { MadeReady } from '#apiserver/admission/policies/made-ready.ts'
 import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/policies/policy-input.ts'
 import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
@@ -14,8 +15,9 @@ import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
 import { isStoredVersion, seenIn } from '#apiserver/admission/policies/seen-in.ts'
 import type { Rounds } from '#apiserver/admission/reinvocation.ts'
 import { shownVersion } from '#apiserver/admission/shown-version.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 
-const compiled = new WeakMap<V1MutatingAdmissionPolicy, CompiledMutations>()
+const compiled = new MadeReady<V1MutatingAdmissionPolicy, CompiledMutations>()
 
 export type BoundMutatingPolicy = {
   readonly policy: V1MutatingAdmissionPolicy
@@ -59,7 +61,7 @@ export async function mutateRequest(
 
   /** Whether the object is another one now. */
   async function invoke({ policy, binding, resource, params }: Invocation): Promise<boolean> {
-    const ready = compiled.getOrInsertComputed(policy, () => new CompiledMutations(policy.spec))
+    const ready = await compiled.of(policy, () => CompiledMutations.compiling(policy.spec), clock)
     const shown = isStoredVersion(resource, request) ? undefined : shownVersion(request, resource, cluster)
     const inputOf = (seen: AdmissionRequest) => policyInput({ request: seen, resource, params, cluster, ask })
     const before = structuredClone(request.object)
@@ -152,7 +154,7 @@ function refusal(failures: readonly Failure[], request: AdmissionRequest): Statu
   return new StatusError({
     ...status,
     message: first?.message ?? '',
-    ...(first?.reason ? { reason: first.reason } : {}),
+    ...omitEmpty({ reason: first?.reason }),
     details: { ...status.details, causes: failures.map(({ message }) => ({ message })) },
   })
 }

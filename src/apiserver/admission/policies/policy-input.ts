@@ -8,7 +8,7 @@ import { parseFieldSelector } from '#api/meta/field-selector.ts'
 import { parseLabelSelector } from '#api/meta/selector.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
-import type { Attributes, Authorizer, Verdict } from '#apiserver/authz/authorizer.ts'
+import type { Attributes, AuthorizationResult, Authorizer } from '#apiserver/authz/authorizer.ts'
 import type { ClusterView } from '#apiserver/cluster-view/cluster-view.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
@@ -52,19 +52,19 @@ export function policyInput({ request, resource, params, cluster, ask }: PolicyI
 
 /** Asks about the user of the request, each question once. */
 export function askingFor({ user }: AdmissionRequest, authorizer: Authorizer): (question: AccessQuestion) => AccessAnswer {
-  const known = new Map<string, Verdict>()
+  const known = new Map<string, AuthorizationResult>()
   return (question) => {
     const key = JSON.stringify(question)
     const found = known.get(key)
     if (found !== undefined) return answerOf(found)
-    const verdict = authorizer.authorize(attributesOf(question, user))
-    if (verdict instanceof Promise) throw new Pending(verdict.then((answer) => known.set(key, answer)))
-    known.set(key, verdict)
-    return answerOf(verdict)
+    const result = authorizer.authorize(attributesOf(question, user))
+    if (result instanceof Promise) throw new Pending(result.then((answer) => known.set(key, answer)))
+    known.set(key, result)
+    return answerOf(result)
   }
 }
 
-const answerOf = ({ decision, reason, error }: Verdict): AccessAnswer => ({
+const answerOf = ({ decision, reason, error }: AuthorizationResult): AccessAnswer => ({
   isAllowed: decision === 'allow',
   reason,
   ...defined({ error }),

@@ -5,6 +5,7 @@ import { type AdmissionInput, Budget, type CompiledVariable } from '#api/cel/adm
 import type { Program } from '#api/cel/environment.ts'
 import type { CelType } from '#api/cel/types/cel-type.ts'
 import type { Value } from '#api/cel/values/value.ts'
+import type { Steps } from '#base/steps.ts'
 
 const conditionBudget = 2_500_000
 
@@ -21,17 +22,26 @@ export type Evaluated = { readonly value: Value } | { readonly error: string }
 export class PolicyScope {
   readonly #spec: ScopedSpec
   readonly #types = new Map<string, CelType>()
-  readonly #variables: readonly CompiledVariable[]
-  readonly #conditions: readonly CompiledExpression[]
+  readonly #variables: CompiledVariable[] = []
+  readonly #conditions: CompiledExpression[] = []
 
-  constructor(spec: ScopedSpec) {
+  private constructor(spec: ScopedSpec) {
     this.#spec = spec
-    this.#variables = (spec.variables ?? []).map(({ name = '', expression = '' }) => {
-      const { result } = this.compile(expression, 'variable')
-      if (!(result instanceof Error)) this.#types.set(name, result.type)
-      return { name, program: result }
-    })
-    this.#conditions = (spec.matchConditions ?? []).map(({ expression = '' }) => this.compile(expression, 'matchCondition'))
+  }
+
+  static *compiling(spec: ScopedSpec): Steps<PolicyScope> {
+    const scope = new PolicyScope(spec)
+    for (const { name = '', expression = '' } of spec.variables ?? []) {
+      const { result } = scope.compile(expression, 'variable')
+      if (!(result instanceof Error)) scope.#types.set(name, result.type)
+      scope.#variables.push({ name, program: result })
+      yield
+    }
+    for (const { expression = '' } of spec.matchConditions ?? []) {
+      scope.#conditions.push(scope.compile(expression, 'matchCondition'))
+      yield
+    }
+    return scope
   }
 
   get isIgnoring(): boolean {

@@ -4,13 +4,14 @@ import { StatusError } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import { forbid } from '#apiserver/admission/forbid.ts'
 import { CompiledPolicy, type Decision, type Timed } from '#apiserver/admission/policies/compiled-policy.ts'
+import { MadeReady } from '#apiserver/admission/policies/made-ready.ts'
 import { askingFor, policyInput, whenAnswered } from '#apiserver/admission/policies/policy-input.ts'
 import type { Enforcement, PolicyMetrics } from '#apiserver/admission/policies/policy-metrics.ts'
 import { paramResource, paramsOf } from '#apiserver/admission/policies/policy-params.ts'
 import { matchedResource } from '#apiserver/admission/policies/request-match.ts'
 import { seenIn } from '#apiserver/admission/policies/seen-in.ts'
 
-const compiled = new WeakMap<V1ValidatingAdmissionPolicy, CompiledPolicy>()
+const compiled = new MadeReady<V1ValidatingAdmissionPolicy, CompiledPolicy>()
 const maxAnnotation = 10 * 1024
 const codes: Readonly<Record<string, number>> = { Unauthorized: 401, Forbidden: 403, RequestEntityTooLarge: 413 }
 
@@ -50,7 +51,7 @@ export async function validateRequest(
       continue
     }
     if (resource === undefined) continue
-    const ready = compiled.getOrInsertComputed(policy, () => new CompiledPolicy(spec))
+    const ready = await compiled.of(policy, () => CompiledPolicy.compiling(spec), clock)
     const seen = await seenIn(resource, request, cluster)
     const notes = new Map<string, Set<string>>()
     for (const binding of bindings) {

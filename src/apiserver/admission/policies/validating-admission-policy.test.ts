@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1ValidatingAdmissionPolicyBindingSpec, V1ValidatingAdmissionPolicySpec } from '#api/admissionregistration/v1/types.gen.ts'
 import { validatingAdmissionPolicy } from '#apiserver/admission/policies/validating-admission-policy.ts'
-import { aPod, type RequestOptions, requestFor, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, aPod, type RequestOptions, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { Metrics } from '#base/metrics.ts'
 
@@ -32,7 +32,7 @@ async function validated({ spec, binding, request = {}, objects = {}, authorizer
   )
   const asked = requestFor(request.resource ?? 'pods', { object: aPod(), ...request })
   return {
-    verdict: await verdict(validatingAdmissionPolicy({ ...context, metrics }), asked),
+    admissionResult: await admissionResult(validatingAdmissionPolicy({ ...context, metrics }), asked),
     warnings: asked.warnings,
     audit: asked.audit,
     metrics,
@@ -116,7 +116,7 @@ const cases: [string, Given, string][] = [
     'allowed',
   ],
 ]
-for (const [name, given, wanted] of cases) test(name, async () => assert.equal((await validated(given)).verdict, wanted))
+for (const [name, given, wanted] of cases) test(name, async () => assert.equal((await validated(given)).admissionResult, wanted))
 
 const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' }
 const limits = { configmaps: [{ metadata: { name: 'limits', namespace: 'ns', labels: { a: 'b' } }, data: { max: '0' } }] }
@@ -147,7 +147,7 @@ const withParams: [string, Given, string][] = [
     "422 pods \"p\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'example.com/v1, Kind=Limit'",
   ],
 ]
-for (const [name, given, wanted] of withParams) test(name, async () => assert.equal((await validated(given)).verdict, wanted))
+for (const [name, given, wanted] of withParams) test(name, async () => assert.equal((await validated(given)).admissionResult, wanted))
 
 test('a policy may ask what the user may do, even where the answer takes time', async () => {
   const asked: string[] = []
@@ -159,7 +159,7 @@ test('a policy may ask what the user may do, even where the answer takes time', 
   }
   const expression =
     "authorizer.requestResource.check('approve').allowed() || !authorizer.serviceAccount('ns', 'bot').group('').resource('pods').check('list').allowed()"
-  const { verdict: answer } = await validated({ spec: one(expression), authorizer })
+  const { admissionResult: answer } = await validated({ spec: one(expression), authorizer })
   assert.equal(answer, denied(`failed expression: ${expression}`))
   assert.deepEqual(asked, ['jane approve pods ns p', 'system:serviceaccount:ns:bot list pods  '])
 })
@@ -174,7 +174,7 @@ test('a policy may ask about a part of the objects; a selector that makes no sen
   }
   const pods = "authorizer.group('').resource('pods')"
   const expression = `${pods}.fieldSelector('spec.nodeName=n').labelSelector('a=b').check('list').allowed() && ${pods}.fieldSelector('?').check('list').allowed()`
-  const { verdict: answer } = await validated({ spec: one(expression), authorizer })
+  const { admissionResult: answer } = await validated({ spec: one(expression), authorizer })
   assert.equal(answer, 'allowed')
   assert.deepEqual(asked, [
     { fieldSelector: [{ field: 'spec.nodeName', operator: '=', value: 'n' }], labelSelector: [{ key: 'a', operator: '=', values: ['b'] }] },
@@ -190,7 +190,7 @@ test('a binding may warn and leave notes instead', async () => {
       { key: 'none', valueExpression: 'null' },
     ],
   }
-  const { verdict: answer, warnings, audit } = await validated({ spec, binding: { validationActions: ['Warn', 'Audit'] } })
+  const { admissionResult: answer, warnings, audit } = await validated({ spec, binding: { validationActions: ['Warn', 'Audit'] } })
   assert.equal(answer, 'allowed')
   assert.deepEqual(warnings, ["Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no"])
   assert.deepEqual(audit, {
@@ -203,7 +203,7 @@ test('a binding may warn and leave notes instead', async () => {
 test('an expression that takes too much is ended', async () => {
   const list = `[${Array.from({ length: 60 }, (_, index) => index).join(', ')}]`
   const expression = `${list}.all(a, ${list}.all(b, ${list}.all(c, ${list}.all(d, a + b + c + d >= 0))))`
-  const { verdict: answer } = await validated({ spec: one(expression) })
+  const { admissionResult: answer } = await validated({ spec: one(expression) })
   assert.match(answer, /resulted in error: operation cancelled: actual cost limit exceeded$/)
 })
 
@@ -214,7 +214,7 @@ test('a policy without a binding does nothing, and one that is gone does no more
     ],
   })
   const plugin = validatingAdmissionPolicy(context)
-  const ask = () => verdict(plugin, requestFor('pods', { object: aPod() }))
+  const ask = () => admissionResult(plugin, requestFor('pods', { object: aPod() }))
   assert.equal(await ask(), 'allowed')
   context.cluster.put('validatingadmissionpolicybindings.admissionregistration.k8s.io', {
     metadata: { name: 'b' },

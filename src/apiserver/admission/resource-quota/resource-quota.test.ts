@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import { ResourceQuota } from '#api/core/v1/kinds.gen.ts'
 import type { V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import { resourceQuota } from '#apiserver/admission/resource-quota/resource-quota.ts'
-import { aPod, type RequestOptions, requestFor, type TestContext, testContext, verdict } from '#apiserver/admission/testing/admission.ts'
+import {
+  admissionResult,
+  aPod,
+  type RequestOptions,
+  requestFor,
+  type TestContext,
+  testContext,
+} from '#apiserver/admission/testing/admission.ts'
 
 const quota = (name: string, hard: Record<string, string>, used: Record<string, string>, spec: object = {}) => ({
   metadata: { name, namespace: 'ns' },
@@ -153,7 +160,7 @@ test('ResourceQuota', async (t) => {
   for (const [sentence, resourcequotas, resource, options, expected, used] of rows) {
     await t.test(sentence, async () => {
       const context = testContext({ resourcequotas })
-      assert.equal(await verdict(resourceQuota(context), requestFor(resource, options)), expected)
+      assert.equal(await admissionResult(resourceQuota(context), requestFor(resource, options)), expected)
       if (used !== undefined) assert.deepEqual(usedOf(context), used)
     })
   }
@@ -163,7 +170,7 @@ test('all quotas are charged', async () => {
   const context = testContext({
     resourcequotas: [quota('a', { pods: '9' }, { pods: '3' }), quota('q', { 'count/pods': '9' }, { 'count/pods': '1' })],
   })
-  assert.equal(await verdict(resourceQuota(context), requestFor('pods', { object: aPod() })), 'allowed')
+  assert.equal(await admissionResult(resourceQuota(context), requestFor('pods', { object: aPod() })), 'allowed')
   assert.deepEqual([usedOf(context, 'a'), usedOf(context)], [{ pods: '4' }, { 'count/pods': '2' }])
 })
 
@@ -180,8 +187,8 @@ test('a write by somebody else in between is counted in', async () => {
     return replace(...args)
   }
   const plugin = resourceQuota(context)
-  const verdicts = await Promise.all([1, 2].map(() => verdict(plugin, requestFor('pods', { object: aPod() }))))
-  assert.deepEqual(verdicts, ['allowed', '403 pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3'])
+  const results = await Promise.all([1, 2].map(() => admissionResult(plugin, requestFor('pods', { object: aPod() }))))
+  assert.deepEqual(results, ['allowed', '403 pods "p" is forbidden: exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3'])
   assert.deepEqual(usedOf(context), { pods: '3' })
 })
 
@@ -191,7 +198,7 @@ test('a quota that goes away in between does not hold up its requests', async ()
     throw new Error('not found')
   }
   context.cluster.getFresh = async () => undefined
-  assert.equal(await verdict(resourceQuota(context), requestFor('pods', { object: aPod() })), 'allowed')
+  assert.equal(await admissionResult(resourceQuota(context), requestFor('pods', { object: aPod() })), 'allowed')
 })
 
 test('a store that takes no writes fails the request', async () => {
@@ -199,7 +206,7 @@ test('a store that takes no writes fails the request', async () => {
   context.cluster.replaceStatus = async () => {
     throw new Error('the disk is full')
   }
-  await assert.rejects(verdict(resourceQuota(context), requestFor('pods', { object: aPod() })), /the disk is full/)
+  await assert.rejects(admissionResult(resourceQuota(context), requestFor('pods', { object: aPod() })), /the disk is full/)
 })
 
 test('resources can be limited to namespaces that have a quota for them', async () => {
@@ -208,7 +215,10 @@ test('resources can be limited to namespaces that have a quota for them', async 
     { resource: 'pods', matchScopes: [{ scopeName: 'PriorityClass', operator: 'In', values: ['system', 'high'] }] },
   ]
   const ask = (resourcequotas: object[], resource: string, object: object) =>
-    verdict(resourceQuota(testContext({ resourcequotas }, { configuration: { limitedResources } })), requestFor(resource, { object }))
+    admissionResult(
+      resourceQuota(testContext({ resourcequotas }, { configuration: { limitedResources } })),
+      requestFor(resource, { object }),
+    )
   const claim = { metadata: { name: 'c' }, spec: { storageClassName: 'gold', resources: { requests: { storage: '1Gi' } } } }
   const name = 'gold.storageclass.storage.k8s.io/requests.storage'
   assert.equal(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { serviceAccount } from '#apiserver/admission/service-account/service-account.ts'
-import { admit, aPod, requestFor, testContext, verdict, verdictOf } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, admissionResultOf, admit, aPod, requestFor, testContext } from '#apiserver/admission/testing/admission.ts'
 
 const account = (name: string, more: object = {}) => ({ metadata: { name, namespace: 'ns' }, ...more })
 const accounts = {
@@ -55,7 +55,7 @@ test('own pull secrets stay', async () => {
 
 test('an account that is missing is looked for in the store, and the pod refused', async () => {
   assert.equal(
-    await verdictOf(serviceAccount, testContext(accounts), 'pods', { object: aPod({ serviceAccountName: 'no' }) }),
+    await admissionResultOf(serviceAccount, testContext(accounts), 'pods', { object: aPod({ serviceAccountName: 'no' }) }),
     '403 pods "p" is forbidden: error looking up service account ns/no: serviceaccount "no" not found',
   )
 })
@@ -68,7 +68,7 @@ test('the default account of a new namespace is waited for', async () => {
   assert.equal((await pending).spec.volumes?.length, 1)
 
   const empty = testContext()
-  const refused = verdict(serviceAccount(empty), requestFor('pods', { object: aPod() }))
+  const refused = admissionResult(serviceAccount(empty), requestFor('pods', { object: aPod() }))
   await empty.clock.advance(2000)
   assert.match(await refused, /error looking up service account ns\/default: serviceaccount "default" not found$/)
   assert.equal(empty.clock.pending, 0)
@@ -77,7 +77,7 @@ test('the default account of a new namespace is waited for', async () => {
 test('an account may limit its pods to the secrets it lists', async () => {
   const refused = async (spec: object) => {
     const object = aPod({ serviceAccountName: 'strict', automountServiceAccountToken: false, ...spec })
-    return verdictOf(serviceAccount, testContext(accounts), 'pods', { object })
+    return admissionResultOf(serviceAccount, testContext(accounts), 'pods', { object })
   }
   const because = 'is not allowed because service account strict does not reference that'
   const cases: [object, string][] = [
@@ -100,7 +100,7 @@ test('an account may limit its pods to the secrets it lists', async () => {
     oldObject: aPod(),
     subresource: 'ephemeralcontainers',
   }
-  assert.match(await verdictOf(serviceAccount, testContext(accounts), 'pods', debugged), /ephemeral container e with envFrom/)
+  assert.match(await admissionResultOf(serviceAccount, testContext(accounts), 'pods', debugged), /ephemeral container e with envFrom/)
 })
 
 test('mirror pods refer to nothing, and nothing is added to them', async () => {
@@ -117,6 +117,6 @@ test('mirror pods refer to nothing, and nothing is added to them', async () => {
   ]
   for (const [more, why] of cases) {
     const object = aPod(more, mirror)
-    assert.equal(await verdictOf(serviceAccount, testContext(accounts), 'pods', { object }), `403 pods "p" is forbidden: ${why}`)
+    assert.equal(await admissionResultOf(serviceAccount, testContext(accounts), 'pods', { object }), `403 pods "p" is forbidden: ${why}`)
   }
 })

@@ -188,7 +188,7 @@ export async function admit<T = KubernetesObject>(plugin: AdmissionPlugin, reque
 }
 
 /** The message and code of the refusal, or `allowed`. */
-export async function verdict(plugin: AdmissionPlugin, request: AdmissionRequest): Promise<string> {
+export async function admissionResult(plugin: AdmissionPlugin, request: AdmissionRequest): Promise<string> {
   try {
     await admit(plugin, request)
     return 'allowed'
@@ -199,13 +199,13 @@ export async function verdict(plugin: AdmissionPlugin, request: AdmissionRequest
 }
 
 /** Tables of one request each against the same plugin. */
-export async function verdictOf(
+export async function admissionResultOf(
   make: AdmissionPluginFactory,
   context: AdmissionContext,
   resource: string,
   options: RequestOptions,
 ): Promise<string> {
-  return verdict(make(context), requestFor(resource, options))
+  return admissionResult(make(context), requestFor(resource, options))
 }
 
 export const aPod = (spec: object = {}, metadata: object = {}) => ({

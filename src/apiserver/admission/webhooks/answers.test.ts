@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admit, aPod, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, admit, aPod, requestFor } from '#apiserver/admission/testing/admission.ts'
 import {
   type Answering,
   aConfiguration,
@@ -70,9 +70,9 @@ for (const [what, response, expected] of denials) {
   test(`a denial ${what} is passed on, whatever the failure policy`, async () => {
     for (const failurePolicy of ['Fail', 'Ignore']) {
       const { validating } = evaluating(() => ({ allowed: false, ...response }), { failurePolicy })
-      assert.equal(await verdict(validating, podRequest()), expected)
+      assert.equal(await admissionResult(validating, podRequest()), expected)
       const { mutating } = changing(() => ({ allowed: false, ...response }), { failurePolicy })
-      assert.equal(await verdict(mutating, podRequest()), expected)
+      assert.equal(await admissionResult(mutating, podRequest()), expected)
     }
   })
 }
@@ -116,11 +116,11 @@ const lies: [string, Answering, string][] = [
 for (const [what, answer, why] of lies) {
   test(`a webhook that ${what} makes the request fail, unless failures are ignored`, async () => {
     const strict = evaluating(answer)
-    const refusal = await verdict(strict.validating, podRequest())
+    const refusal = await admissionResult(strict.validating, podRequest())
     assert.equal(refusal, `500 Internal error occurred: ${failing}${why.replace('UID', strict.asked[0]?.uid ?? '')}`)
     const lenient = evaluating(answer, { failurePolicy: 'Ignore' })
     const request = podRequest()
-    assert.equal(await verdict(lenient.validating, request), 'allowed')
+    assert.equal(await admissionResult(lenient.validating, request), 'allowed')
     assert.deepEqual(request.audit, { 'failed-open.validating.webhook.admission.k8s.io/round_0_index_0': 'a.b.c' })
     assert.match(lenient.metrics.text(), /apiserver_admission_webhook_fail_open_count\{name="a.b.c",type="validating"\} 1/)
   })
@@ -128,13 +128,13 @@ for (const [what, answer, why] of lies) {
 
 test('an answer with a value of the wrong type is none', async () => {
   const { validating } = evaluating(() => ({ allowed: 'yes' }))
-  assert.match(await verdict(validating, podRequest()), /^500 .*failed to call webhook: .*allowed/)
+  assert.match(await admissionResult(validating, podRequest()), /^500 .*failed to call webhook: .*allowed/)
 })
 
 test('answers of the old version are not held to rules it never had', async () => {
   const sloppy: Answering = () => JSON.stringify({ response: { allowed: false, status: { message: 'no' } } })
   const { validating } = evaluating(sloppy, { admissionReviewVersions: ['v1beta1'] })
-  assert.equal(await verdict(validating, podRequest()), '400 admission webhook "a.b.c" denied the request: no')
+  assert.equal(await admissionResult(validating, podRequest()), '400 admission webhook "a.b.c" denied the request: no')
 })
 
 test('warnings and audit annotations are passed on', async () => {
@@ -154,7 +154,7 @@ test('a dry run is not sent to a webhook with side effects', async () => {
   ]) {
     for (const failurePolicy of ['Fail', 'Ignore']) {
       const { validating } = evaluating(() => ({ allowed: true }), { sideEffects, failurePolicy })
-      assert.equal(await verdict(validating, podRequest({ isDryRun: true })), expected)
+      assert.equal(await admissionResult(validating, podRequest({ isDryRun: true })), expected)
     }
   }
 })
@@ -174,7 +174,7 @@ test('all validates are asked at once, and the first refusal in their order coun
       },
     },
   )
-  assert.match(await verdict(validating, podRequest()), /"a.b.c" denied the request: first/)
+  assert.match(await admissionResult(validating, podRequest()), /"a.b.c" denied the request: first/)
   assert.equal(asked.length, 2)
 })
 
@@ -209,7 +209,7 @@ for (const [what, response, why] of badPatches) {
     const { mutating } = changing(() => ({ allowed: true, ...response }))
     const request = podRequest()
     const before = structuredClone(request.object)
-    const refusal = await verdict(mutating, request)
+    const refusal = await admissionResult(mutating, request)
     assert.ok(refusal.startsWith(`500 Internal error occurred: ${why}`), refusal)
     assert.deepEqual(request.object, before)
   })
@@ -219,13 +219,13 @@ test('nothing can be changed where nothing is written', async () => {
   const { mutating } = changing(() => patching({ op: 'add', path: '/metadata/labels', value: {} }))
   const request = requestFor('pods', { operation: 'DELETE', oldObject: aPod() })
   const why = 'admission webhook "a.b.c" attempted to modify the object, which is not supported for this operation'
-  assert.equal(await verdict(mutating, request), `500 Internal error occurred: ${why}`)
+  assert.equal(await admissionResult(mutating, request), `500 Internal error occurred: ${why}`)
 })
 
 test('calls are counted by what came of them', async () => {
   const { validating, metrics } = evaluating(({ name }) => ({ allowed: name === 'p', status: { code: 9000 } }))
-  await verdict(validating, podRequest())
-  await verdict(validating, podRequest({ name: 'q' }))
+  await admissionResult(validating, podRequest())
+  await admissionResult(validating, podRequest({ name: 'q' }))
   const text = metrics.text()
   const labels = 'name="a.b.c",type="validating",operation="CREATE"'
   for (const line of [

@@ -6,6 +6,7 @@ import { PolicyScope } from '#apiserver/admission/policies/policy-scope.ts'
 import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import type { Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import { defined } from '#base/defined.ts'
+import { atOnce } from '#base/steps.ts'
 
 const compiled = new WeakMap<Webhook, PolicyScope>()
 
@@ -16,7 +17,9 @@ export async function matchConditionsHold(
   { cluster, authorizer }: Pick<AdmissionContext, 'cluster' | 'authorizer'>,
 ): Promise<boolean | string> {
   const { matchConditions = [], failurePolicy } = webhook
-  const scope = compiled.getOrInsertComputed(webhook, () => new PolicyScope({ matchConditions, ...defined({ failurePolicy }) }))
+  const scope = compiled.getOrInsertComputed(webhook, () =>
+    atOnce(PolicyScope.compiling({ matchConditions, ...defined({ failurePolicy }) })),
+  )
   const [object, oldObject] = await Promise.all([shown.object(), shown.oldObject()])
   const seen = { ...request, object, oldObject }
   const input = policyInput({ request: seen, resource: shown.resource, params: undefined, cluster, ask: askingFor(request, authorizer) })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admit, aPod, type RequestOptions, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, admit, aPod, type RequestOptions, requestFor } from '#apiserver/admission/testing/admission.ts'
 import { aConfiguration, aWebhook, podRule, webhookBench } from '#apiserver/admission/webhooks/testing/webhooks.ts'
 
 const namespaces = [{ metadata: { name: 'ns', labels: { team: 'blue' } } }]
@@ -87,16 +87,16 @@ test('a condition that cannot be told refuses, or lets pass where failures are i
   const bench = (failurePolicy: string) =>
     webhookBench({ validating: [aConfiguration('c', aWebhook('a.b.c', { matchConditions, failurePolicy }))] })
   const strict = bench('Fail')
-  assert.match(await verdict(strict.validating, requestFor('pods', { object: aPod() })), /^403 pods "p" is forbidden: .*nothing/)
+  assert.match(await admissionResult(strict.validating, requestFor('pods', { object: aPod() })), /^403 pods "p" is forbidden: .*nothing/)
   const lenient = bench('Ignore')
-  assert.equal(await verdict(lenient.validating, requestFor('pods', { object: aPod() })), 'allowed')
+  assert.equal(await admissionResult(lenient.validating, requestFor('pods', { object: aPod() })), 'allowed')
   assert.equal(lenient.asked.length + strict.asked.length, 0)
 })
 
 test('a namespace that is not there is told', async () => {
   const namespaceSelector = selecting({ team: 'blue' })
   const { validating } = webhookBench({ validating: [aConfiguration('c', aWebhook('a.b.c', { namespaceSelector }))], namespaces: [] })
-  assert.equal(await verdict(validating, requestFor('pods', { object: aPod() })), '404 namespaces "ns" not found')
+  assert.equal(await admissionResult(validating, requestFor('pods', { object: aPod() })), '404 namespaces "ns" not found')
 })
 
 test('webhook configurations and policies stay editable whatever webhooks say', async () => {
@@ -108,11 +108,11 @@ test('webhook configurations and policies stay editable whatever webhooks say', 
   )
   for (const plural of ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations', 'validatingadmissionpolicies']) {
     const request = requestFor(`${plural}.admissionregistration.k8s.io`, { object: { metadata: { name: 'c' } } })
-    assert.equal(await verdict(validating, request), 'allowed')
-    assert.equal(await verdict(mutating, request), 'allowed')
+    assert.equal(await admissionResult(validating, request), 'allowed')
+    assert.equal(await admissionResult(mutating, request), 'allowed')
   }
   assert.equal(asked.length, 0)
-  assert.match(await verdict(validating, requestFor('pods', { object: aPod() })), /denied the request/)
+  assert.match(await admissionResult(validating, requestFor('pods', { object: aPod() })), /denied the request/)
 })
 
 test('webhooks come and go with their configurations, in the order of their names', async () => {

@@ -5,7 +5,7 @@ import { equalityOf } from '#api/meta/equality.ts'
 import { applyJsonPatch } from '#api/meta/patch/json-patch.ts'
 import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
 import { PatchError } from '#api/meta/patch/patch-error.ts'
-import { internalError, timeout } from '#api/meta/status-error.ts'
+import { internalError } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Invocations, Rounds } from '#apiserver/admission/reinvocation.ts'
@@ -15,6 +15,7 @@ import { callWebhook, WebhookFailure } from '#apiserver/admission/webhooks/call-
 import type { ConfiguredWebhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import { keepReadable } from '#apiserver/admission/webhooks/keep-managed-fields.ts'
 import { failsOpen, measuredCall, refusalOf, type WebhookServices } from '#apiserver/admission/webhooks/measured-call.ts'
+import { timeLeftMs } from '#apiserver/admission/webhooks/time-left.ts'
 
 /** As long as upstream lets a request take altogether. */
 const requestLimitMs = 60_000
@@ -43,11 +44,8 @@ export async function mutateByWebhooks(
 }
 
 function remainingMs(known: Invocations, { deadlineMs = Number.POSITIVE_INFINITY }: AdmissionRequest, { clock }: WebhookServices): number {
-  const nowMs = clock.monotonic()
-  known.startedMs ??= nowMs
-  const left = Math.min(known.startedMs + requestLimitMs, deadlineMs) - nowMs
-  if (left <= 0) throw timeout('request did not complete within requested timeout')
-  return left
+  known.startedMs ??= clock.monotonic()
+  return timeLeftMs(Math.min(known.startedMs + requestLimitMs, deadlineMs), clock)
 }
 
 /** Whether the object is another one now. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AdmissionChain, type AdmissionPlugin } from '#apiserver/admission/admission.ts'
-import { admit, aPod, requestFor, verdict } from '#apiserver/admission/testing/admission.ts'
+import { admissionResult, admit, aPod, requestFor } from '#apiserver/admission/testing/admission.ts'
 import { type Answering, aConfiguration, aWebhook, patching, webhookBench } from '#apiserver/admission/webhooks/testing/webhooks.ts'
 
 type Labelled = { metadata: { labels?: Record<string, string> } }
@@ -149,7 +149,7 @@ test('a request does not wait for ever, however many webhooks take their time', 
     {},
   ])
   const { mutating, context, asked } = chain(...slow)
-  const pending = verdict(mutating, requestFor('pods', { object: aPod() }))
+  const pending = admissionResult(mutating, requestFor('pods', { object: aPod() }))
   await context.clock.advance(90_000)
   assert.equal(await pending, '504 Timeout: request did not complete within requested timeout')
   assert.equal(asked.length, 7)

@@ -1,11 +1,11 @@
 /** Asks the webhooks that validate a request, all at once. Loaded once there is one. */
-import { timeout } from '#api/meta/status-error.ts'
 import type { AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { ShownVersion } from '#apiserver/admission/shown-version.ts'
 import { askedWebhook } from '#apiserver/admission/webhooks/asked-webhook.ts'
 import { callWebhook } from '#apiserver/admission/webhooks/call-webhook.ts'
 import type { ConfiguredWebhook, Webhook } from '#apiserver/admission/webhooks/configured-webhooks.ts'
 import { failsOpen, measuredCall, refusalOf, type WebhookServices } from '#apiserver/admission/webhooks/measured-call.ts'
+import { timeLeftMs } from '#apiserver/admission/webhooks/time-left.ts'
 
 /** Throws the first refusal, in the order of the webhooks, after all have answered: others may warn or leave notes. */
 export async function validateByWebhooks(
@@ -18,10 +18,13 @@ export async function validateByWebhooks(
     const shown = await askedWebhook(configured, request, services.cluster, services.conditionsHold)
     if (shown !== undefined) asked.push({ webhook: configured.webhook, shown })
   }
-  const leftMs = (request.deadlineMs ?? Number.POSITIVE_INFINITY) - services.clock.monotonic()
-  if (asked.length > 0 && leftMs <= 0) throw timeout('request did not complete within requested timeout')
+  if (asked.length === 0) return
+  const { deadlineMs = Number.POSITIVE_INFINITY } = request
+  const leftMs = timeLeftMs(deadlineMs, services.clock)
   const outcomes = await Promise.allSettled(asked.map(({ webhook, shown }, index) => ask(webhook, request, shown, index, leftMs, services)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  // A failure that is ignored may have used up all of the time.
+  timeLeftMs(deadlineMs, services.clock)
 }
 
 async function ask(

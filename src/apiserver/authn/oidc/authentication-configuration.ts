@@ -111,7 +111,7 @@ function jwtConfiguration(
     audiences: document.list(issuer['audiences'], `${at}.issuer.audiences`, (item, where) => document.text(item, where)),
     requiredClaims: Object.fromEntries(rules.filter(({ claim }) => claim !== '').map(({ claim, requiredValue }) => [claim, requiredValue])),
     username: { claim: username.claim, prefix: username.prefix ?? '' },
-    ...(groups.claim === '' ? {} : { groups: { claim: groups.claim, prefix: groups.prefix ?? '' } }),
+    ...defined({ groups: groups.claim === '' ? undefined : { claim: groups.claim, prefix: groups.prefix ?? '' } }),
     ...omitEmpty({ uidClaim: uid.claim }),
     ...defined({ expressions }),
   }
@@ -205,6 +205,6 @@ export function jwtConfigurationOfFlags(flags: OidcFlags): JwtConfiguration {
     ...defined({ certificateAuthority: flags.certificateAuthority }),
     requiredClaims: flags.requiredClaims ?? {},
     username: { claim, prefix },
-    ...(groupsClaim === undefined || groupsClaim === '' ? {} : { groups: { claim: groupsClaim, prefix: groupsPrefix } }),
+    ...defined({ groups: groupsClaim === undefined || groupsClaim === '' ? undefined : { claim: groupsClaim, prefix: groupsPrefix } }),
   }
 }

@@ -138,7 +138,7 @@ function userOf(claims: JwtClaims, { username, groups, uidClaim, requiredClaims,
     groups: groups === undefined ? (computed?.groups ?? []) : groupsOf(claims, groups),
     ...defined({ uid }),
     extra: {
-      ...(typeof claims['jti'] === 'string' && claims['jti'] !== '' ? { [credentialIdKey]: [`JTI=${claims['jti']}`] } : {}),
+      ...defined({ [credentialIdKey]: typeof claims['jti'] === 'string' && claims['jti'] !== '' ? [`JTI=${claims['jti']}`] : undefined }),
       ...computed?.extra,
     },
   }

@@ -14,7 +14,7 @@ import {
 } from '#apiserver/authn/oidc/authentication-configuration.ts'
 import { StructuredAuthentication } from '#apiserver/authn/oidc/structured-authentication.ts'
 import { defined } from '#base/defined.ts'
-import { nodeFiles } from '#base/files.ts'
+import { type Files, nodeFiles } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { type LogRecord, recordingLogger } from '#base/log.ts'
 import { systemRandom } from '#base/random.ts'
@@ -290,15 +290,29 @@ test('a file configures issuers and nobody, and is read again when it changes', 
   const path = join(directory, 'authentication.yaml')
   writeFileSync(path, file('anonymous: {enabled: true, conditions: [{path: /livez}]}'))
   const records: LogRecord[] = []
-  const authentication = await StructuredAuthentication.fromFile(nodeFiles, path, options(records))
+  let isTold = false
+  const watch: Files['watch'] = (watched, onChange) =>
+    nodeFiles.watch(watched, (name) => {
+      onChange(name)
+      isTold = true
+    })
+  // So much time as changes take to settle, and no more: the provider answers in time of the machine, and is not waited for for ever.
+  const until = async (holds: (record: LogRecord) => boolean) => {
+    while (!records.some(holds)) {
+      const settleMs = isTold ? 200 : 0
+      isTold = false
+      await clock.advance(settleMs)
+    }
+  }
+  const authentication = await StructuredAuthentication.fromFile({ ...nodeFiles, watch }, path, options(records))
   t.after(() => authentication[Symbol.dispose]())
   assert.deepEqual(authentication.configuration.anonymous, { enabled: true, paths: ['/livez'] })
   const text = await token()
   assert.equal((await ask(authentication, text))?.user.name, 'a:jane')
   writeFileSync(path, 'broken')
-  while (!records.some(({ level }) => level === 'error')) await clock.advance(1000)
+  await until(({ level }) => level === 'error')
   writeFileSync(path, file('', 'username: {claim: sub, prefix: "b:"}'))
-  while (!records.some(({ message }) => message === 'reloaded AuthenticationConfiguration')) await clock.advance(1000)
+  await until(({ message }) => message === 'reloaded AuthenticationConfiguration')
   assert.equal((await ask(authentication, await token()))?.user.name, 'b:jane')
 })
 

@@ -3,8 +3,8 @@ import type { AuthOutcome, TokenAuthenticator } from '#apiserver/authn/authentic
 import { cachedTokenAuthenticator } from '#apiserver/authn/cached-tokens.ts'
 import { type AuthenticationConfiguration, parseAuthenticationConfiguration } from '#apiserver/authn/oidc/authentication-configuration.ts'
 import { OidcAuthenticator, type OidcOptions } from '#apiserver/authn/oidc/oidc-authenticator.ts'
-import type { Timer } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
+import { FollowedFiles } from '#base/followed-files.ts'
 import type { Random } from '#base/random.ts'
 
 export type StructuredAuthenticationOptions = Omit<OidcOptions, 'configuration'> & {
@@ -24,8 +24,7 @@ export class StructuredAuthentication implements TokenAuthenticator, Disposable 
   #issuers: OidcAuthenticator[]
   #tokens: TokenAuthenticator
   #text: string | undefined
-  #watch: Disposable | undefined
-  #reload: Timer | undefined
+  #changes: FollowedFiles | undefined
 
   private constructor(options: StructuredAuthenticationOptions, configuration: AuthenticationConfiguration, issuers: OidcAuthenticator[]) {
     this.#options = options
@@ -42,20 +41,19 @@ export class StructuredAuthentication implements TokenAuthenticator, Disposable 
   }
 
   static async fromFile(files: Files, path: string, options: StructuredAuthenticationOptions): Promise<StructuredAuthentication> {
+    const { clock, log } = options
+    using stack = new DisposableStack()
+    const changes = stack.use(FollowedFiles.at([path], files, { clock, ms: settleMs }))
     const text = await files.readText(path)
     const configuration = await parseAuthenticationConfiguration(text, path, options.ownIssuers)
     const authentication = await StructuredAuthentication.fromConfiguration(configuration, options)
     authentication.#text = text
-    authentication.#watch = files.watch(path, () => {
-      authentication.#reload ??= options.clock.after(settleMs, () => {
-        authentication.#reload = undefined
-        authentication
-          .#load(files, path)
-          .catch((error: unknown) =>
-            options.log.error('failed to reload AuthenticationConfiguration, keeping the old one', { error: String(error) }),
-          )
-      })
-    })
+    authentication.#changes = changes
+    changes.readAgain(
+      () => authentication.#load(files, path),
+      (error) => log.error('failed to reload AuthenticationConfiguration, keeping the old one', { error: String(error) }),
+    )
+    stack.move()
     return authentication
   }
 
@@ -72,8 +70,7 @@ export class StructuredAuthentication implements TokenAuthenticator, Disposable 
   }
 
   [Symbol.dispose](): void {
-    this.#watch?.[Symbol.dispose]()
-    this.#reload?.cancel()
+    this.#changes?.[Symbol.dispose]()
     for (const issuer of this.#issuers) issuer[Symbol.dispose]()
   }
 

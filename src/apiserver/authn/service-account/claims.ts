@@ -47,8 +47,12 @@ export function tokenClaims(content: TokenContent): JwtClaims {
     'kubernetes.io': {
       namespace,
       serviceaccount: reference(serviceAccount),
-      ...defined({ pod: pod && reference(pod), secret: secret && reference(secret), node: node && reference(node) }),
-      ...(content.warnAfterSeconds ? { warnafter: now + content.warnAfterSeconds } : {}),
+      ...defined({
+        pod: pod && reference(pod),
+        secret: secret && reference(secret),
+        node: node && reference(node),
+        warnafter: content.warnAfterSeconds ? now + content.warnAfterSeconds : undefined,
+      }),
     },
   }
 }
@@ -64,8 +68,7 @@ export function kubernetesClaims(claims: JwtClaims): KubernetesClaims | undefine
   return {
     namespace: value['namespace'],
     serviceaccount,
-    ...defined({ pod, secret, node }),
-    ...(typeof warnafter === 'number' ? { warnafter } : {}),
+    ...defined({ pod, secret, node, warnafter: typeof warnafter === 'number' ? warnafter : undefined }),
   }
 }
 

@@ -13,6 +13,7 @@ import type { JwtClaims } from '#apiserver/authn/service-account/jwt.ts'
 import { serviceAccountGroups, serviceAccountUsername } from '#apiserver/authn/service-account/username.ts'
 import { type PublicKeys, VerifiedTokens } from '#apiserver/authn/service-account/verified-tokens.ts'
 import type { Clock } from '#base/clock.ts'
+import { defined } from '#base/defined.ts'
 
 export type ServiceAccountTokenOptions = {
   /** The first signs; tokens of all are believed. */
@@ -74,7 +75,7 @@ function verified(claims: JwtClaims, serverAudiences: readonly string[]): Verifi
   const result: AuthResult = {
     user: userOf(kubernetes, typeof claims['jti'] === 'string' ? claims['jti'] : ''),
     audiences: sharedAudiences(effective, serverAudiences),
-    ...(audiences.length === 0 ? { auditAnnotations: { 'authentication.k8s.io/legacy-token': subject } } : {}),
+    ...defined({ auditAnnotations: audiences.length === 0 ? { 'authentication.k8s.io/legacy-token': subject } : undefined }),
   }
   return {
     subject,

@@ -86,7 +86,8 @@ test('trouble that passes is waited out, other trouble is not', async (t) => {
   void pending.finally(() => {
     isDone = true
   })
-  while (!isDone) await flaky.clock.advance(100)
+  // Beside the limit for all attempts there is a timer only between two of them: requests take the time of the machine.
+  while (!isDone) await flaky.clock.advance(flaky.clock.pending > 1 ? 100 : 0)
   assert.equal((await pending)?.user.name, 'jane')
   assert.equal(flaky.reviews.length, 3)
   const broken = await webhook(t, () => ({ status: 403, body: {} }))

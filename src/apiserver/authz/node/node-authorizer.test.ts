@@ -6,6 +6,7 @@ import { nodeAuthorizer } from '#apiserver/authz/node/node-authorizer.ts'
 import { NodeGraph } from '#apiserver/authz/node/node-graph.ts'
 import { defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
 import type { ClusterRole } from '#apiserver/authz/rbac/rbac-objects.ts'
+import { defined } from '#base/defined.ts'
 import { seededRandom } from '#base/random.ts'
 
 const nodeRole = defaultRbacObjects().find(({ object }) => object.metadata.name === 'system:node')
@@ -78,7 +79,7 @@ function volume(name: string, claim: string | undefined): V1PersistentVolume {
   return {
     metadata: { name },
     spec: {
-      ...(claim === undefined ? {} : { claimRef: { namespace: 'ns', name: claim } }),
+      ...defined({ claimRef: claim === undefined ? undefined : { namespace: 'ns', name: claim } }),
       csi: {
         driver: 'd',
         volumeHandle: 'h',
@@ -194,9 +195,9 @@ const table: [string, true | string][] = [
 ]
 for (const [text, expected] of table) {
   test(`n1 may${expected === true ? '' : ' not'} ${text}`, () => {
-    const verdict = authorizer.authorize(asks(text))
-    assert.ok(!(verdict instanceof Promise))
-    assert.deepEqual([verdict.decision, verdict.reason], expected === true ? ['allow', ''] : ['noOpinion', expected])
+    const result = authorizer.authorize(asks(text))
+    assert.ok(!(result instanceof Promise))
+    assert.deepEqual([result.decision, result.reason], expected === true ? ['allow', ''] : ['noOpinion', expected])
   })
 }
 
@@ -346,4 +347,16 @@ test('the folded graph agrees with a walk through all pods, whatever changes', (
       why,
     )
   }
+})
+
+test('a node may read the config map of its own configuration, as long as it names it', () => {
+  const graph = new NodeGraph()
+  graph.setConfigMapOfNode('n1', { namespace: 'kube-system', name: 'config' })
+  graph.setConfigMapOfNode('n2', { namespace: 'kube-system', name: 'config' })
+  const may = (node: string) => graph.isRelated(node, 'configMap', 'kube-system', 'config')
+  assert.deepEqual([may('n1'), may('n2'), may('n3')], [true, true, false])
+  graph.setConfigMapOfNode('n1', { namespace: 'kube-system', name: 'other' })
+  graph.setConfigMapOfNode('n2', undefined)
+  assert.deepEqual([may('n1'), may('n2')], [false, false])
+  assert.ok(graph.isRelated('n1', 'configMap', 'kube-system', 'other'))
 })

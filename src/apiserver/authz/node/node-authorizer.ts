@@ -1,5 +1,12 @@
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
-import { type Attributes, type Authorizer, allowed, noOpinion, type UserRules, type Verdict } from '#apiserver/authz/authorizer.ts'
+import {
+  type Attributes,
+  type AuthorizationResult,
+  type Authorizer,
+  allowed,
+  noOpinion,
+  type UserRules,
+} from '#apiserver/authz/authorizer.ts'
 import type { NodeGraph, ObjectType } from '#apiserver/authz/node/node-graph.ts'
 import { CompiledRole } from '#apiserver/authz/rbac/compiled-role.ts'
 import type { PolicyRule } from '#apiserver/authz/rbac/rbac-objects.ts'
@@ -19,7 +26,7 @@ export type NodeAuthorizerOptions = {
   hasPodCertificateRequests?: boolean
 }
 
-type Rule = (node: string, attributes: Attributes, graph: NodeGraph) => Verdict
+type Rule = (node: string, attributes: Attributes, graph: NodeGraph) => AuthorizationResult
 
 /** Lets a kubelet at what its pods need and at nothing else. What its writes may contain is for admission to validate. */
 export function nodeAuthorizer({ graph, rules, hasPodCertificateRequests = false }: NodeAuthorizerOptions): Authorizer {
@@ -168,14 +175,14 @@ const ruleOfResource: Record<string, Rule> = {
   },
 }
 
-function getRelated(node: string, type: ObjectType, attributes: Attributes, graph: NodeGraph): Verdict {
+function getRelated(node: string, type: ObjectType, attributes: Attributes, graph: NodeGraph): AuthorizationResult {
   if (attributes.verb !== 'get') return no('can only get individual resources of this type')
   if (attributes.subresource !== '') return no('cannot get subresource')
   return ifRelated(node, type, attributes, graph)
 }
 
 /** A list or watch of one object by its name is a read of that object. */
-function readRelated(node: string, type: ObjectType, attributes: Attributes, graph: NodeGraph): Verdict {
+function readRelated(node: string, type: ObjectType, attributes: Attributes, graph: NodeGraph): AuthorizationResult {
   const { verb, subresource, namespace } = attributes
   if (verb !== 'get' && verb !== 'list' && verb !== 'watch') return no('can only read resources of this type')
   if (subresource !== '') return no('cannot read subresource')
@@ -183,7 +190,7 @@ function readRelated(node: string, type: ObjectType, attributes: Attributes, gra
   return ifRelated(node, type, attributes, graph)
 }
 
-function ifRelated(node: string, type: ObjectType, { namespace, name }: Attributes, graph: NodeGraph): Verdict {
+function ifRelated(node: string, type: ObjectType, { namespace, name }: Attributes, graph: NodeGraph): AuthorizationResult {
   if (name === '') return no('No Object name found')
   return graph.isRelated(node, type, namespace, name) ? allowed : no(`no relationship found between node '${node}' and this object`)
 }
@@ -192,4 +199,4 @@ function selects({ fieldSelector = [] }: Attributes, field: string, value: strin
   return fieldSelector.some((requirement) => requirement.field === field && requirement.operator === '=' && requirement.value === value)
 }
 
-const no = (reason: string): Verdict => ({ decision: 'noOpinion', reason })
+const no = (reason: string): AuthorizationResult => ({ decision: 'noOpinion', reason })

@@ -28,6 +28,8 @@ export class NodeGraph {
   readonly #volumes = new Map<string, { claim: string; secrets: readonly string[] }>()
   readonly #volumesOfSecret = new Map<string, Set<string>>()
   readonly #direct = new Map<string, string>()
+  /** By node: the config map that holds the configuration of its kubelet. */
+  readonly #configMaps = new Map<string, string>()
 
   /** Whether there is a path from the object to the node. */
   isRelated(node: string, type: ObjectType, namespace: string, name: string): boolean {
@@ -105,6 +107,20 @@ export class NodeGraph {
     if (node === undefined) return
     this.#direct.delete(key)
     this.#unlink(key, node)
+  }
+
+  /** The config map that `spec.configSource` of the node names, if any. */
+  setConfigMapOfNode(node: string, source: { namespace: string; name: string } | undefined): void {
+    const key = source && keyOf('configMap', source.namespace, source.name)
+    const known = this.#configMaps.get(node)
+    if (key === known) return
+    if (known !== undefined) this.#unlink(known, node)
+    if (key === undefined) {
+      this.#configMaps.delete(node)
+      return
+    }
+    this.#configMaps.set(node, key)
+    this.#link(key, node)
   }
 
   #isVolumeRelated(node: string, name: string): boolean {

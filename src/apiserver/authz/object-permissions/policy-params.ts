@@ -21,13 +21,13 @@ export const validateParamKind: ObjectValidator<AnyPolicy> = async (next, prev, 
   if (kind === undefined || subresource !== '' || mayDoAnything(user)) return
   const before = paramKindOf(prev)
   if (before !== undefined && equalJson(before, kind)) return
-  const verdict = await authorizer.authorize({ ...attributesOf(user, 'get', resourceOf(kind, cluster)), name: '*', namespace: '*' })
-  if (verdict.decision === 'allow') return
+  const result = await authorizer.authorize({ ...attributesOf(user, 'get', resourceOf(kind, cluster)), name: '*', namespace: '*' })
+  if (result.decision === 'allow') return
   const { kind: name = '', apiVersion = '' } = kind
   check
     .dynamic('spec.paramKind')
     .forbidden(
-      verdict.error ??
+      result.error ??
         `user ${goText(user)} must have "get" permission on all objects of the referenced paramKind (kind=${name}, apiVersion=${apiVersion})`,
     )
 }

@@ -1,4 +1,4 @@
-import { type DefaultObject, defaultObject } from '#apiserver/authz/rbac/default-roles.ts'
+import { type DefaultObject, defaultObject, defaultRbacObjects } from '#apiserver/authz/rbac/default-roles.ts'
 import type { PolicyRule } from '#apiserver/authz/rbac/rbac-objects.ts'
 
 const events = { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch', 'update'] }
@@ -48,11 +48,51 @@ const gated: readonly { gate: string; account: string; rules: readonly PolicyRul
       events,
     ],
   },
+  {
+    gate: 'DRAResourcePoolStatus',
+    account: 'resourcepoolstatusrequest-controller',
+    rules: [
+      { apiGroups: ['resource.k8s.io'], resources: ['resourcepoolstatusrequests'], verbs: ['delete', 'get', 'list', 'watch'] },
+      { apiGroups: ['resource.k8s.io'], resources: ['resourcepoolstatusrequests/status'], verbs: ['patch', 'update'] },
+      { apiGroups: ['resource.k8s.io'], resources: ['resourceslices'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: ['get', 'list', 'watch'] },
+      events,
+    ],
+  },
+  {
+    gate: 'GenericWorkload',
+    account: 'podgroup-protection-controller',
+    rules: [
+      { apiGroups: ['scheduling.k8s.io'], resources: ['podgroups'], verbs: ['get', 'list', 'update', 'watch'] },
+      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+    ],
+  },
 ]
 
-/** The roles and bindings that come with features, beside those of every cluster. */
-export function gatedRbacObjects(isEnabled: (gate: string) => boolean): DefaultObject[] {
-  return gated
+/** What a controller that always runs may do besides where a feature is on. */
+const gatedRules: readonly { gate: string; role: string; rules: readonly PolicyRule[] }[] = [
+  {
+    gate: 'DRADeviceTaintRules',
+    role: 'system:controller:device-taint-eviction-controller',
+    rules: [
+      { apiGroups: ['resource.k8s.io'], resources: ['devicetaintrules/status'], verbs: ['patch', 'update'] },
+      { apiGroups: ['resource.k8s.io'], resources: ['devicetaintrules'], verbs: ['get', 'list', 'watch'] },
+    ],
+  },
+]
+
+/** The roles and bindings of every cluster, and those that come with features. */
+export function rbacObjects(isEnabled: (gate: string) => boolean): DefaultObject[] {
+  const more = Map.groupBy(
+    gatedRules.filter(({ gate }) => isEnabled(gate)),
+    ({ role }) => role,
+  )
+  const everywhere = defaultRbacObjects().map((each): DefaultObject => {
+    const added = each.kind === 'ClusterRole' ? more.get(each.object.metadata.name) : undefined
+    if (added === undefined || each.kind !== 'ClusterRole') return each
+    return { kind: each.kind, object: { ...each.object, rules: [...(each.object.rules ?? []), ...added.flatMap(({ rules }) => rules)] } }
+  })
+  const withFeatures = gated
     .filter(({ gate }) => isEnabled(gate))
     .flatMap(({ account, rules }) => {
       const name = `system:controller:${account}`
@@ -62,4 +102,5 @@ export function gatedRbacObjects(isEnabled: (gate: string) => boolean): DefaultO
         defaultObject({ kind: 'ClusterRoleBinding', name, role: `ClusterRole/${name}`, subjects }),
       ]
     })
+  return [...everywhere, ...withFeatures]
 }

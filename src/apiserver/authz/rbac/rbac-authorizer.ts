@@ -1,6 +1,6 @@
 import { quoted } from '#api/meta/check.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
-import { type Attributes, type Authorizer, noOpinion, type UserRules, type Verdict } from '#apiserver/authz/authorizer.ts'
+import { type Attributes, type AuthorizationResult, type Authorizer, noOpinion, type UserRules } from '#apiserver/authz/authorizer.ts'
 import { CompiledRole } from '#apiserver/authz/rbac/compiled-role.ts'
 import {
   type PolicyRule,
@@ -32,7 +32,7 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
   readonly #users = new Map<string, Grants>()
   readonly #groups = new Map<string, Grants>()
 
-  authorize(attributes: Attributes): Verdict {
+  authorize(attributes: Attributes): AuthorizationResult {
     const { user, namespace, isResourceRequest } = attributes
     const combined = attributes.subresource === '' ? attributes.resource : `${attributes.resource}/${attributes.subresource}`
     const allowing = (bindings: readonly Binding[] | undefined): Binding | undefined => {
@@ -154,7 +154,7 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
   }
 
   /** A missing role may be why the answer is no, so the client is told. */
-  #refusal(user: UserInfo, namespace: string): Verdict {
+  #refusal(user: UserInfo, namespace: string): AuthorizationResult {
     let missing: string[] | undefined
     const look = (bindings: readonly Binding[] | undefined) => {
       if (bindings === undefined) return undefined
@@ -186,7 +186,7 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
 }
 
 /** The reason is a long text that only reviews and audit read: made when asked for. */
-class AllowedBy implements Verdict {
+class AllowedBy implements AuthorizationResult {
   readonly decision = 'allow'
   readonly #binding: Binding
   readonly #user: UserInfo

@@ -39,7 +39,10 @@ export function reconciledBinding<T extends RoleBinding>(existing: T | undefined
   const held = existing.subjects ?? []
   const missing = (expected.subjects ?? []).filter((subject) => !held.some((other) => sameSubject(other, subject)))
   if (sameObjectMeta(metadata, existing.metadata) && missing.length === 0) return none
-  return { action: 'update', object: { ...existing, metadata, ...(missing.length === 0 ? {} : { subjects: [...held, ...missing] }) } }
+  return {
+    action: 'update',
+    object: { ...existing, metadata, ...defined({ subjects: missing.length === 0 ? undefined : [...held, ...missing] }) },
+  }
 }
 
 function isProtected({ metadata }: Pick<ClusterRole, 'metadata'>): boolean {

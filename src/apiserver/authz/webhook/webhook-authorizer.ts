@@ -3,7 +3,7 @@ import type { Program } from '#api/cel/environment.ts'
 import { accessCel } from '#api/cel/load.ts'
 import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 import type { ReviewWebhook } from '#apiserver/authn/webhook/review-webhook.ts'
-import type { Attributes, Authorizer, Decision, LabelRequirement, Verdict } from '#apiserver/authz/authorizer.ts'
+import type { Attributes, AuthorizationResult, Authorizer, Decision, LabelRequirement } from '#apiserver/authz/authorizer.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -31,8 +31,8 @@ const longestRemembered = 10_000
 export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
   const { send, version = 'v1', clock, log, onError, conditions = [] } = options
   const apiVersion = `authorization.k8s.io/${version}`
-  const answers = new ExpiringCache<Verdict>(clock, capacity)
-  const ask = async (spec: V1SubjectAccessReviewSpec, key: string, isRemembered: boolean): Promise<Verdict> => {
+  const answers = new ExpiringCache<AuthorizationResult>(clock, capacity)
+  const ask = async (spec: V1SubjectAccessReviewSpec, key: string, isRemembered: boolean): Promise<AuthorizationResult> => {
     try {
       const review = await send({
         apiVersion,
@@ -47,9 +47,9 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
         )
       }
       const status = (review['status'] ?? {}) as V1SubjectAccessReviewStatus
-      const verdict = verdictOf(status)
-      if (isRemembered) answers.set(key, verdict, status.allowed === true ? options.allowedTtlMs : options.refusedTtlMs)
-      return verdict
+      const result = resultOf(status)
+      if (isRemembered) answers.set(key, result, status.allowed === true ? options.allowedTtlMs : options.refusedTtlMs)
+      return result
     } catch (error) {
       const message = errorMessage(error)
       log.error('authorization webhook call failed', { error: message })
@@ -93,7 +93,7 @@ function reviewed({ resourceAttributes: attributes, ...spec }: V1SubjectAccessRe
   }
 }
 
-function verdictOf({ allowed, denied, reason = '' }: V1SubjectAccessReviewStatus): Verdict {
+function resultOf({ allowed, denied, reason = '' }: V1SubjectAccessReviewStatus): AuthorizationResult {
   if (denied === true && allowed === true) {
     return { decision: 'deny', reason, error: 'webhook subject access review returned both allow and deny response' }
   }
@@ -105,11 +105,11 @@ function specOf(attributes: Attributes): V1SubjectAccessReviewSpec {
   const { name = '', uid = '', groups, extra } = user
   return {
     ...(isResourceRequest ? { resourceAttributes: resourceAttributes(attributes) } : { nonResourceAttributes: { path, verb } }),
-    ...omitEmpty({ user: name }),
-    ...(groups.length === 0 ? {} : { groups: [...groups] }),
-    ...(Object.keys(extra).length === 0
-      ? {}
-      : { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
+    ...omitEmpty({ user: name, groups: [...groups] }),
+    ...defined({
+      extra:
+        Object.keys(extra).length === 0 ? undefined : Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])),
+    }),
     ...omitEmpty({ uid }),
   }
 }
@@ -124,8 +124,10 @@ function resourceAttributes({ namespace, verb, group, version, resource, subreso
   const labels = (labelSelector ?? []).flatMap(labelRequirement)
   return {
     ...Object.fromEntries(texts),
-    ...(fields.length === 0 ? {} : { fieldSelector: { requirements: fields } }),
-    ...(labels.length === 0 ? {} : { labelSelector: { requirements: labels } }),
+    ...defined({
+      fieldSelector: fields.length === 0 ? undefined : { requirements: fields },
+      labelSelector: labels.length === 0 ? undefined : { requirements: labels },
+    }),
   }
 }
 
@@ -142,7 +144,7 @@ const operators: Partial<Record<LabelRequirement['operator'], string>> = {
 /** Comparisons of numbers have no form here; without them more is asked for, which is safe. */
 function labelRequirement({ key, operator, values }: LabelRequirement): { key: string; operator: string; values?: string[] }[] {
   const known = operators[operator]
-  return known === undefined ? [] : [{ key, operator: known, ...(values.length === 0 ? {} : { values: [...values] }) }]
+  return known === undefined ? [] : [{ key, operator: known, ...omitEmpty({ values: [...values] }) }]
 }
 
 /** The old version has another name for the groups. */

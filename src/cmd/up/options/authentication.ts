@@ -23,6 +23,11 @@ export const authenticationOptions = defineOptions({
   oidcRequiredClaim: list('claims that tokens must have with these values (a=b,…)', { placeholder: 'LIST', default: [] }),
   oidcCaFile: text("the certificate authority (CA) of the OpenID issuer, where it is not one of the system's", file),
   oidcSigningAlgs: list('how tokens of the OpenID issuer may be signed', { placeholder: 'LIST', default: ['RS256'] }),
+  experimentalKeystoneUrl: text('accept passwords and tokens that the Keystone (OpenStack) at this address knows', {
+    placeholder: 'URL',
+    default: '',
+  }),
+  experimentalKeystoneCaFile: text("the certificate authority (CA) of that Keystone, where it is not one of the system's", file),
   authenticationTokenWebhookConfigFile: text('ask the service that this kubeconfig describes whose a token is', file),
   authenticationTokenWebhookVersion: text('in which version to ask it', { default: 'v1beta1', choices: ['v1', 'v1beta1'] }),
   authenticationTokenWebhookCacheTtl: duration('how long its answers hold', { default: 120_000, defaultText: '2m' }),

@@ -13,6 +13,9 @@ export const edgeOptions = defineOptions({
   ingressHttpsPort: wholeNumber('where Ingress is served with TLS', {
     ...{ placeholder: 'N', default: 0, defaultText: '443, or 8443 for those who are not root' },
   }),
+  ingressMetricsPort: wholeNumber('where metrics of the ingress proxy are served on this machine; 0: nowhere', {
+    ...{ placeholder: 'PORT', default: 10_254 },
+  }),
   ingressListen: list('serve Ingress at these addresses of this machine', {
     placeholder: 'ADDR',
     default: [],

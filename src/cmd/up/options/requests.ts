@@ -18,6 +18,9 @@ export const requestOptions = defineOptions({
   memoryLimit: text('refuse new requests (429) when the process has nearly this much memory; 0: near the limit of its heap', {
     ...{ placeholder: 'AMOUNT', default: '0', check: checkAmount },
   }),
+  apiWorkers: wholeNumber('serve the API by this many threads, for machines with many cores; each keeps the objects in memory', {
+    ...{ placeholder: 'N', default: 1, min: 1, max: 64 },
+  }),
   maxRequestsInflight: wholeNumber('concurrency limit: how many requests run at once, together with the next', {
     placeholder: 'N',
     default: 400,

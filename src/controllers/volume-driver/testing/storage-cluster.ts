@@ -94,7 +94,7 @@ export class StorageCluster implements AsyncDisposable {
   async attachedTo(name: string): Promise<string[]> {
     return ((await this.cluster.get(Node, '', name)).status?.volumesAttached ?? []).map((volume) => volume.name)
   }
-  async told(about: string): Promise<string[]> {
+  async eventsOf(about: string): Promise<string[]> {
     const events = await this.cluster.list(Event, 'default')
     return events.filter(({ involvedObject }) => involvedObject.name === about).map(({ reason, message }) => `${reason}: ${message}`)
   }

@@ -1,6 +1,8 @@
 /** Claims, volumes and classes as tests want them. */
+
 import type { V1PersistentVolume, V1PersistentVolumeClaim, V1PersistentVolumeSpec } from '#api/core/v1/types.gen.ts'
 import type { V1StorageClass } from '#api/storage/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 
 export const aClaim = (name: string, spec: V1PersistentVolumeClaim['spec'] = {}, size = '5Gi'): V1PersistentVolumeClaim => ({
   metadata: { namespace: 'default', name },
@@ -19,7 +21,7 @@ export function aVolume(
       capacity: { storage: size },
       accessModes: ['ReadWriteOnce'],
       persistentVolumeReclaimPolicy: 'Retain',
-      ...(hasSource ? {} : { nfs: { server: 'nfs.example.com', path: '/' } }),
+      ...defined({ nfs: hasSource ? undefined : { server: 'nfs.example.com', path: '/' } }),
       ...spec,
     },
   }

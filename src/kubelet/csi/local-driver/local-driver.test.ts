@@ -9,8 +9,12 @@ import { thisHost } from '#base/host.ts'
 import { nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { type LocalDriverOptions, localDriver } from '#kubelet/csi/local-driver/local-driver.ts'
+import { cannotMount } from '#testing/test-node.ts'
 import { callerOf } from '#wire/csi/csi-driver.ts'
 import { accessModes, type CsiMethodName, type CsiRequest } from '#wire/csi/csi-types.ts'
+
+const cannotLoop: string | false =
+  cannotMount || ((await nodeProcesses.run('losetup', ['-f'])).exitCode === 0 ? false : 'no loop devices here')
 
 const mountCapability = [{ mount: { fsType: 'ext4' }, accessMode: { mode: accessModes.singleNodeWriter } }]
 
@@ -18,7 +22,7 @@ async function aDriver(options: Partial<LocalDriverOptions> = {}) {
   const directory = await nodeFiles.temporaryDirectory('tn local ')
   const seams = { files: nodeFiles, mounts: nodeMounts, processes: nodeProcesses, clock: systemClock, host: thisHost }
   const caller = callerOf(localDriver({ nodeName: 'n1', directory, ...seams, isInUse: () => false, ...options }))
-  const call = <Name extends CsiMethodName>(name: Name, request: CsiRequest<Name>) => caller.call(name, request, { timeoutMs: 1000 })
+  const call = <Name extends CsiMethodName>(name: Name, request: CsiRequest<Name>) => caller.call(name, request, { timeoutMs: 60_000 })
   const create = (name: string, requiredBytes: number, more: Partial<CsiRequest<'createVolume'>> = {}) =>
     call('createVolume', { name, capacityRange: { requiredBytes }, volumeCapabilities: mountCapability, ...more })
   return { directory, call, create, [Symbol.asyncDispose]: () => nodeFiles.remove(directory) }
@@ -95,4 +99,22 @@ test('a disk that is full, or read-only, leaves no half of a volume, and says so
     await assert.rejects(driver.create('clone', 2 << 20, { volumeContentSource: { volume: { volumeId: 'n1/one' } } }), { code })
     assert.deepEqual(await fs.readdir(join(driver.directory, 'volumes')), ['one'])
   }
+})
+
+test('a copy that is larger than its source has a file system of its own size', { skip: cannotLoop }, async () => {
+  await using driver = await aDriver()
+  const parameters = { type: 'loop' }
+  const [volumeCapability = assert.fail()] = mountCapability
+  const staged = async (name: string): Promise<number> => {
+    const stagingTargetPath = join(driver.directory, `staged ${name}`)
+    await fs.mkdir(stagingTargetPath)
+    await driver.call('nodeStageVolume', { volumeId: `n1/${name}`, stagingTargetPath, volumeCapability })
+    const { blocks, bsize } = await fs.statfs(stagingTargetPath)
+    await driver.call('nodeUnstageVolume', { volumeId: `n1/${name}`, stagingTargetPath })
+    return blocks * bsize
+  }
+  await driver.create('one', 16 << 20, { parameters })
+  const sizeBytes = await staged('one')
+  await driver.create('two', 48 << 20, { parameters, volumeContentSource: { volume: { volumeId: 'n1/one' } } })
+  assert.ok((await staged('two')) > 2 * sizeBytes)
 })

@@ -99,6 +99,8 @@ export function localDriver(options: LocalDriverOptions): CsiService {
           throw new GrpcError(grpcCodes.outOfRange, `a copy of ${source.stored.sizeBytes} bytes does not fit into ${wanted.sizeBytes}`)
         if ((source.stored.kind === 'loop') !== (wanted.kind === 'loop'))
           throw new GrpcError(grpcCodes.invalidArgument, 'a disk cannot be copied to a directory, nor the other way')
+        // The file system in the copy is as large as it was.
+        if (wanted.kind === 'loop' && !wanted.isBlock) wanted.mustGrow = source.stored.sizeBytes < wanted.sizeBytes
       }
       await refusingFullDisk(() =>
         volumes.add(wanted, async (path) => {

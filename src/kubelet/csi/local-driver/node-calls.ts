@@ -54,6 +54,14 @@ export function nodeCalls({ volumes, files, mounts, processes, host }: NodeCalls
           { device, target: stagingTargetPath, fsType: fsType || volume.fsType, isReadOnly: false, options: mountFlags },
           tools,
         )
+        // Others than ext4 can be enlarged only there; a kernel that refuses leaves them as they are.
+        if ((await find(volumeId)).mustGrow) {
+          const isGrown = await growFileSystem(device, stagingTargetPath, processes).then(
+            () => true,
+            () => false,
+          )
+          if (isGrown) await volumes.update({ ...volume, mustGrow: false })
+        }
       }
       return {}
     },

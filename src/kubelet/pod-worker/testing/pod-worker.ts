@@ -1,5 +1,7 @@
 /** Pods and observations for the tables of this folder. */
+
 import type { V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import type { ObservedContainer, ObservedPod, ProbeResults } from '#kubelet/runtimes/runtime.ts'
 
 export const startMs = 1_767_225_600_000
@@ -18,7 +20,7 @@ export function observed(lines: readonly string[], { hasSandbox = true, isReady 
     return {
       ...{ id: `sim://${name}-${attempt}`, name, attempt, state: state as ObservedContainer['state'], image: 'i', imageId: 'i' },
       createdMs: startMs,
-      ...(state === 'created' ? {} : { startedMs: startMs }),
+      ...defined({ startedMs: state === 'created' ? undefined : startMs }),
       ...(state === 'exited' ? { finishedMs, exitCode: Number(code) } : {}),
     }
   })

@@ -9,8 +9,8 @@ type ContainerdInfo = {
 
 /** How the runtime wants groups to be named and made. */
 export async function cgroupDriver(client: Pick<CriClient, 'call'>): Promise<CgroupDriver> {
-  const told = await client.call('runtimeConfig', {}).catch(() => undefined)
-  if (told?.linux !== undefined) return told.linux.cgroupDriver === cgroupDrivers.systemd ? 'systemd' : 'cgroupfs'
+  const config = await client.call('runtimeConfig', {}).catch(() => undefined)
+  if (config?.linux !== undefined) return config.linux.cgroupDriver === cgroupDrivers.systemd ? 'systemd' : 'cgroupfs'
   // Runtimes of before that call was made show their whole configuration.
   const { info } = await client.call('status', { verbose: true })
   const { containerd, systemdCgroup = false } = JSON.parse(info['config'] ?? '{}') as ContainerdInfo

@@ -4,7 +4,7 @@ import type { V1Container, V1Pod } from '#api/core/v1/types.gen.ts'
 import { containerConfig } from '#kubelet/runtimes/cri/container-config.ts'
 import { planIn } from '#kubelet/runtimes/cri/labels.ts'
 import { sandboxConfig } from '#kubelet/runtimes/cri/sandbox-config.ts'
-import { namespacesOf } from '#kubelet/runtimes/cri/security-context.ts'
+import { namespacesOf, type SecurityOptions } from '#kubelet/runtimes/cri/security-context.ts'
 import { freeUserRange, userNamespaceFrom } from '#kubelet/runtimes/cri/user-namespaces.ts'
 import { namespaceModes, profileTypes } from '#wire/cri/cri-types.ts'
 
@@ -15,7 +15,7 @@ const aPod = (spec: Partial<V1Pod['spec']> = {}, metadata: Partial<V1Pod['metada
   metadata: { name: 'web', namespace: 'shop', uid: 'u1', ...metadata },
   spec: { containers: [{ name: 'app', image: 'app:1' }], ...spec },
 })
-const configOf = (pod: V1Pod, container: Partial<V1Container> = {}) =>
+const configOf = (pod: V1Pod, container: Partial<V1Container> = {}, kept: SecurityOptions = security) =>
   containerConfig(
     pod,
     { name: 'app', image: 'app:1', ...container },
@@ -24,7 +24,7 @@ const configOf = (pod: V1Pod, container: Partial<V1Container> = {}) =>
       mounts: [{ containerPath: '/data', hostPath: '/host', isReadOnly: true, propagation: 'bidirectional' }],
       volumeGroups: [5],
     },
-    { attempt: 3, imageUser: { username: '', uid: 0 }, namespaces: namespacesOf(pod, undefined), capacity, security },
+    { attempt: 3, imageUser: { username: '', uid: 0 }, namespaces: namespacesOf(pod, undefined), capacity, security: kept },
   )
 const securityOf = (pod: V1Pod, container: Partial<V1Container> = {}) => configOf(pod, container).linux?.securityContext ?? {}
 
@@ -51,6 +51,13 @@ test('a container is told of with the labels that other tools of a node read', (
   assert.deepEqual(config.mounts?.[0], {
     ...{ containerPath: '/data', hostPath: '/host', readonly: true, recursiveReadOnly: false, propagation: 2, selinuxRelabel: false },
   })
+})
+
+test('a node may give its seccomp profile to whoever has none of its own', () => {
+  const all = { ...security, defaultSeccomp: 'RuntimeDefault' as const }
+  const profileOf = (pod: V1Pod) => configOf(pod, {}, all).linux?.securityContext?.seccomp?.profileType
+  assert.equal(profileOf(aPod()), profileTypes.RuntimeDefault)
+  assert.equal(profileOf(aPod({ securityContext: { seccompProfile: { type: 'Unconfined' } } })), profileTypes.Unconfined)
 })
 
 test('groups are those of the pod and of its volumes', () => {

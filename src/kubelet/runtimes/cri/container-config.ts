@@ -1,9 +1,11 @@
 import type { V1Container, V1EphemeralContainer, V1Pod } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import { containerAnnotations, containerLabels } from '#kubelet/runtimes/cri/labels.ts'
 import { containerResources, type NodeCapacity } from '#kubelet/runtimes/cri/linux-resources.ts'
 import { containerSecurityContext, type ImageUser, type SecurityOptions } from '#kubelet/runtimes/cri/security-context.ts'
-import type { ContainerPlan, Mount } from '#kubelet/runtimes/plans.ts'
-import { type ContainerConfig, type CriMount, type NamespaceOption, propagations } from '#wire/cri/cri-types.ts'
+import type { ContainerPlan, Mount, Placement } from '#kubelet/runtimes/plans.ts'
+import { type ContainerConfig, type CriMount, type LinuxResources, type NamespaceOption, propagations } from '#wire/cri/cri-types.ts'
 
 export type RunContainerOptions = {
   attempt: number
@@ -36,15 +38,26 @@ export function containerConfig(
     mounts: plan.mounts.map((mount) => mountOf(mount, namespaces)),
     devices: plan.devices ?? [],
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, attempt, plan.terminationMessageFile),
+    annotations: { ...plan.annotations, ...containerAnnotations(pod, container, attempt, plan.terminationMessageFile) },
+    cdiDevices: (plan.cdiDevices ?? []).map((cdiName) => ({ name: cdiName })),
     logPath: logPathOf(name, attempt),
     stdin,
     stdinOnce,
     tty,
     linux: {
-      resources: containerResources(pod, container, capacity),
+      resources: { ...containerResources(pod, container, capacity), ...placed(plan.placement) },
       securityContext: containerSecurityContext(pod, container, { imageUser, namespaces, volumeGroups }, security),
     },
+  }
+}
+
+/** A container that has processors for itself is not slowed down on them. */
+function placed(placement: Placement | undefined): LinuxResources {
+  if (placement === undefined) return {}
+  const { cpus, memoryNodes, isExclusive } = placement
+  return {
+    ...omitEmpty({ cpusetCpus: cpus, cpusetMems: memoryNodes }),
+    ...defined({ cpuQuota: isExclusive ? 0 : undefined }),
   }
 }
 

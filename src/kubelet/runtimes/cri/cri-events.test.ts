@@ -12,9 +12,11 @@ type Client = CriEventsOptions['client']
 /** A runtime with containers of one pod each, that can be made to tell, and to go away. */
 function aRuntime(offers: { criEvents: boolean; containerdEvents: boolean }) {
   const clock = new VirtualClock()
-  const containers = new Map<string, { state: number; pod: string }>()
+  const containers = new Map<string, { state: number; pod: string; reason?: string }>()
   const emitted: string[] = []
+  const observed = new Map<string, string>()
   const returns: number[] = []
+  const forgotten: string[] = []
   let isAway = false
   let lists = 0
   let criStream: ((pod: string) => void) | undefined
@@ -30,7 +32,7 @@ function aRuntime(offers: { criEvents: boolean; containerdEvents: boolean }) {
     containerStatus({ containerId = '' }) {
       const found = containers.get(containerId)
       if (found === undefined) throw new GrpcError(grpcCodes.notFound, 'not found')
-      return { status: { state: found.state, labels: labelsOf(found.pod) } }
+      return { status: { state: found.state, reason: found.reason, labels: labelsOf(found.pod) } }
     },
     podSandboxStatus() {
       throw new GrpcError(grpcCodes.notFound, 'not found')
@@ -65,13 +67,16 @@ function aRuntime(offers: { criEvents: boolean; containerdEvents: boolean }) {
     clock,
     logger: silentLogger,
     emit: (pod) => void emitted.push(pod),
+    lastObserved: (pod) => observed.get(pod),
+    forgetContainer: (id) => void forgotten.push(id),
     onBack: () => void returns.push(clock.now()),
   })
   return {
-    ...{ clock, containers, emitted, returns, events },
+    ...{ clock, containers, emitted, observed, returns, forgotten, events },
     lists: () => lists,
     tellCri: (pod: string) => criStream?.(pod),
-    tellContainerd: (id: string, processId: string) => containerdStream?.onMessage(taskExit(id, processId)),
+    tellContainerd: (id: string, processId: string) => containerdStream?.onMessage(taskEvent('/tasks/exit', id, processId)),
+    tellOutOfMemory: (id: string) => containerdStream?.onMessage(taskEvent('/tasks/oom', id, '')),
     setAway(value: boolean) {
       isAway = value
       if (!value) return
@@ -87,9 +92,9 @@ const messages = describeMessages({
   Exit: 'containerId:1:string id:2:string',
 })
 
-function taskExit(containerId: string, id: string): Uint8Array {
+function taskEvent(topic: string, containerId: string, id: string): Uint8Array {
   const value = encodeMessage(messages.Exit, { containerId, id })
-  return encodeMessage(messages.Envelope, { namespace: 'k8s.io', topic: '/tasks/exit', event: { typeUrl: 'x', value } })
+  return encodeMessage(messages.Envelope, { namespace: 'k8s.io', topic, event: { typeUrl: 'x', value } })
 }
 
 test('what the runtime tells is passed on, and lists are rare', async () => {
@@ -122,6 +127,23 @@ test("containerd's own events serve where CRI's do not, once CRI knows as well",
   runtime.events.stop()
 })
 
+test('that a container was out of memory counts though its end was told of first', async () => {
+  const runtime = aRuntime({ criEvents: false, containerdEvents: true })
+  runtime.containers.set('c1', { state: 2, pod: 'a', reason: 'Error' })
+  runtime.events.start()
+  await runtime.clock.advance({ seconds: 1 })
+  runtime.tellContainerd('c1', 'c1')
+  await runtime.clock.advance(25)
+  assert.deepEqual([runtime.emitted.splice(0), runtime.forgotten], [['a'], []])
+  runtime.tellOutOfMemory('c1')
+  await runtime.clock.advance(25)
+  assert.deepEqual(runtime.emitted, [], 'CRI does not know the reason yet')
+  runtime.containers.set('c1', { state: 2, pod: 'a', reason: 'OOMKilled' })
+  await runtime.clock.advance(100)
+  assert.deepEqual([runtime.emitted, runtime.forgotten], [['a'], ['c1']])
+  runtime.events.stop()
+})
+
 test('without any events, a list each second finds what has changed', async () => {
   const runtime = aRuntime({ criEvents: false, containerdEvents: false })
   runtime.containers.set('c1', { state: 1, pod: 'a' }).set('c2', { state: 1, pod: 'b' })
@@ -145,6 +167,20 @@ test('events that were lost are made up for by the slow list', async () => {
   runtime.containers.set('c1', { state: 2, pod: 'a' })
   await runtime.clock.advance({ seconds: 61 })
   assert.deepEqual(runtime.emitted, ['a'])
+  runtime.events.stop()
+})
+
+test('what the agent has looked at itself since the last list is not told again', async () => {
+  const runtime = aRuntime({ criEvents: true, containerdEvents: false })
+  runtime.events.start()
+  await runtime.clock.advance({ seconds: 5 })
+  runtime.containers.set('c1', { state: 1, pod: 'a' }).set('c2', { state: 1, pod: 'b' }).set('c3', { state: 1, pod: 'c' })
+  runtime.observed.set('a', 'c1=1').set('b', 'c2=0')
+  await runtime.clock.advance({ minutes: 1 })
+  assert.deepEqual(runtime.emitted.splice(0), ['b', 'c'], 'one was in another state, one nobody has looked at')
+  runtime.containers.delete('c1')
+  await runtime.clock.advance({ minutes: 1 })
+  assert.deepEqual(runtime.emitted.splice(0), ['a'], 'it is gone')
   runtime.events.stop()
 })
 

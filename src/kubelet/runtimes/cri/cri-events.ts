@@ -4,6 +4,7 @@ import type { Logger } from '#base/log.ts'
 import type { CriClient } from '#kubelet/runtimes/cri/cri-client.ts'
 import { unlessGone } from '#kubelet/runtimes/cri/cri-observer.ts'
 import { podLabel } from '#kubelet/runtimes/cri/labels.ts'
+import { podStates } from '#kubelet/runtimes/cri/pod-states.ts'
 import {
   containerdEventsMethod,
   containerdNamespaceHeader,
@@ -18,6 +19,10 @@ export type CriEventsOptions = {
   clock: Clock
   logger: Logger
   emit(podUid: string): void
+  /** The states of a pod's parts when somebody last looked at it, as `podStates` tells them; undefined where that may not hold any more. */
+  lastObserved(podUid: string): string | undefined
+  /** What was seen of the container may not hold any more, though its state is the same. */
+  forgetContainer(id: string): void
   /** The runtime answers again after it was away. */
   onBack(): void
 }
@@ -27,11 +32,14 @@ type Way = 'cri' | 'containerd' | 'none'
 
 /** With events the relist only finds what they have missed; without, it is all there is. */
 const relistMs: Record<Way, number> = { cri: 60_000, containerd: 60_000, none: 1000 }
+/** What has ended between the first list and the first event is found by a second list. */
+const secondListMs = 1000
 const retryMs = { first: 100, most: 2000 }
 /** A stream that has lived for so long was good. */
 const goodAfterMs = 1000
 /** How long after a process has ended its runtime may take to say so of the container. */
 const confirmMs = [0, 10, 20, 40, 80, 160, 320, 640]
+const outOfMemoryReason = 'OOMKilled'
 
 /**
  * Tells of pods whose sandboxes or containers have changed by themselves: by the runtime's events, and by a list now and then
@@ -78,10 +86,12 @@ export class CriEvents {
       const receiver = { onMessage: (bytes: Uint8Array) => this.#onContainerdEvent(bytes), onEnd }
       const headers = { [containerdNamespaceHeader]: kubernetesNamespace }
       this.#stream = this.#options.client.channel.stream(containerdEventsMethod, receiver, headers)
-      this.#stream.send(encodeSubscribeRequest([`namespace==${kubernetesNamespace},topic~=/tasks/(exit|oom)`]))
+      // Any of them; a value with other signs than these must be quoted.
+      const filters = ['/tasks/exit', '/tasks/oom'].map((topic) => `namespace==${kubernetesNamespace},topic=="${topic}"`)
+      this.#stream.send(encodeSubscribeRequest(filters))
       this.#stream.end()
     }
-    void this.#relist()
+    void this.#relist(secondListMs)
   }
 
   #onEnd(error: GrpcError | undefined): void {
@@ -116,14 +126,14 @@ export class CriEvents {
     const { topic, containerId, processId } = decodeContainerdEvent(bytes)
     // Commands run in a container end as well.
     if (topic === '/tasks/exit' && processId !== containerId) return
-    void this.#confirm(containerId).catch((error: unknown) => {
+    void this.#confirm(containerId, topic === '/tasks/oom').catch((error: unknown) => {
       this.#options.logger.debug('failed to inspect container after a runtime event', { container: containerId, error: String(error) })
     })
   }
 
   /** The event may be faster than the runtime's own knowledge of it: waits until both agree. */
-  async #confirm(id: string): Promise<void> {
-    const { client, clock, emit } = this.#options
+  async #confirm(id: string, wasOutOfMemory: boolean): Promise<void> {
+    const { client, clock, emit, forgetContainer } = this.#options
     let podUid: string | undefined
     for (const delayMs of confirmMs) {
       if (delayMs > 0) await clock.sleep(delayMs)
@@ -131,14 +141,17 @@ export class CriEvents {
       const { status: container } = (await unlessGone(client.call('containerStatus', { containerId: id }))) ?? {}
       const { status: sandbox } = container ? {} : ((await unlessGone(client.call('podSandboxStatus', { podSandboxId: id }))) ?? {})
       podUid = container?.labels[podLabel.uid] ?? sandbox?.metadata?.uid ?? podUid
-      const isSettled = container ? container.state === containerStates.exited : sandbox?.state !== sandboxStates.ready
+      const hasEnded = container?.state === containerStates.exited && (!wasOutOfMemory || container.reason === outOfMemoryReason)
+      const isSettled = container ? hasEnded : sandbox?.state !== sandboxStates.ready
       if (isSettled) break
     }
+    // Its end may have been told of, and looked at, before its reason.
+    if (wasOutOfMemory) forgetContainer(id)
     if (podUid !== undefined) emit(podUid)
   }
 
-  async #relist(): Promise<void> {
-    const { client, clock, emit, onBack } = this.#options
+  async #relist(nextMs = relistMs[this.#way]): Promise<void> {
+    const { client, clock, emit, lastObserved, onBack } = this.#options
     try {
       const { items } = await client.call('listPodSandbox', {}, { timeoutMs: 10_000 })
       const { containers } = await client.call('listContainers', {}, { timeoutMs: 10_000 })
@@ -146,12 +159,16 @@ export class CriEvents {
       const listed = new Map(
         [...items, ...containers].map(({ id, state, labels }) => [id, { state, podUid: labels[podLabel.uid] ?? '' }] as const),
       )
-      for (const podUid of changedPods(this.#listed, listed)) emit(podUid)
+      // What the agent has done itself since the last list, it has looked at already.
+      const states = podStates(items, containers)
+      for (const podUid of changedPods(this.#listed, listed)) {
+        if (!states.has(podUid) || states.get(podUid) !== lastObserved(podUid)) emit(podUid)
+      }
       this.#listed = listed
       if (this.#isAway) onBack()
       this.#isAway = false
       this.#relistTimer?.cancel()
-      this.#relistTimer = clock.after(relistMs[this.#way], () => void this.#relist())
+      this.#relistTimer = clock.after(nextMs, () => void this.#relist())
     } catch (error) {
       this.#retry(error)
     }

@@ -4,6 +4,7 @@ import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { podLabel } from '#kubelet/runtimes/cri/labels.ts'
 import { observedContainer, observedSandbox } from '#kubelet/runtimes/cri/observed-container.ts'
+import { podStates } from '#kubelet/runtimes/cri/pod-states.ts'
 import { terminationMessage } from '#kubelet/runtimes/cri/termination-message.ts'
 import type { ObservedContainer, ObservedPod, ObservedSandbox } from '#kubelet/runtimes/runtime.ts'
 import type { CriContainer, CriSandbox } from '#wire/cri/cri-types.ts'
@@ -17,6 +18,8 @@ export class CriObserver {
   /** By id: what was seen when it came into the state it is in. Nothing but a resize changes it within one. */
   readonly #containers = new Map<string, Known<ObservedContainer>>()
   readonly #sandboxes = new Map<string, Known<ObservedSandbox>>()
+  /** By pod: the states that were listed when it was last looked at. */
+  readonly #states = new Map<string, string>()
 
   constructor(client: CriConnection, files: Pick<Files, 'open'>, runtimeName: string) {
     this.#client = client
@@ -30,8 +33,11 @@ export class CriObserver {
     const { items } = await this.#client.call('listPodSandbox', { filter })
     const { containers } = await this.#client.call('listContainers', { filter })
     this.#forgetMissing(podUid, items, containers)
+    const states = podStates(items, containers).get(podUid)
+    this.#states.delete(podUid)
     const sandboxes = await Promise.all(items.map((sandbox) => this.#sandbox(sandbox, podUid)))
     const observed = await Promise.all(containers.map((container) => this.#container(container, podUid)))
+    if (states !== undefined) this.#states.set(podUid, states)
     return { sandboxes: latestFirst(sandboxes), containers: latestFirst(observed) }
   }
 
@@ -44,7 +50,13 @@ export class CriObserver {
 
   /** What was seen of it may not hold any more. */
   forgetContainer(id: string): void {
+    this.#states.delete(this.#containers.get(id)?.podUid ?? '')
     this.#containers.delete(id)
+  }
+
+  /** As `podStates` tells them; undefined where nobody has looked, or what was seen may not hold any more. */
+  statesOf(podUid: string): string | undefined {
+    return this.#states.get(podUid)
   }
 
   async #sandbox(sandbox: CriSandbox, podUid: string): Promise<ObservedSandbox | undefined> {

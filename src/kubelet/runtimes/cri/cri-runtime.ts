@@ -6,7 +6,11 @@ import { defined } from '#base/defined.ts'
 import type { Files } from '#base/files.ts'
 import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
+import { Metrics } from '#base/metrics.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
 import type { PodCgroups } from '#kubelet/cgroups/pod-cgroups.ts'
+import type { ContainerLogLinks } from '#kubelet/logs/container-log-links.ts'
+import { UserNamespacedPods } from '#kubelet/metrics/user-namespaced-pods.ts'
 import { StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 import { cgroupDriver } from '#kubelet/runtimes/cri/cgroup-driver.ts'
 import { containerConfig } from '#kubelet/runtimes/cri/container-config.ts'
@@ -18,11 +22,13 @@ import { healthOf } from '#kubelet/runtimes/cri/health.ts'
 import { containerNameIn, planIn, podLabel, userNamespaceAnnotation } from '#kubelet/runtimes/cri/labels.ts'
 import { containerResources, type NodeCapacity } from '#kubelet/runtimes/cri/linux-resources.ts'
 import { LogRotation, type RotationPolicy, usualRotation } from '#kubelet/runtimes/cri/log-rotation.ts'
+import { refuseBelowUsage } from '#kubelet/runtimes/cri/memory-decrease.ts'
 import { observedSandbox } from '#kubelet/runtimes/cri/observed-container.ts'
+import { podStates } from '#kubelet/runtimes/cri/pod-states.ts'
 import { sandboxConfig } from '#kubelet/runtimes/cri/sandbox-config.ts'
 import { type ImageUser, namespacesOf, type SecurityOptions, verifyNonRoot } from '#kubelet/runtimes/cri/security-context.ts'
 import { freeUserRange, userNamespaceFrom, userNamespaceIn } from '#kubelet/runtimes/cri/user-namespaces.ts'
-import { emptySandboxPlan, type SandboxPlan } from '#kubelet/runtimes/plans.ts'
+import { emptySandboxPlan, type Placement, type SandboxPlan } from '#kubelet/runtimes/plans.ts'
 import {
   type CreateContainerRequest,
   type ExecResult,
@@ -46,6 +52,9 @@ export type CriRuntimeOptions = {
   /** Absent where containers are put where the runtime likes. */
   cgroups?: PodCgroups
   logRotation?: RotationPolicy
+  /** For collectors of logs. */
+  logLinks?: Pick<ContainerLogLinks, 'add' | 'remove'>
+  metrics?: Metrics
 }
 
 const usualSecurity: SecurityOptions = { seccompDirectory: '/var/lib/kubelet/seccomp', defaultSeccomp: 'Unconfined' }
@@ -66,6 +75,7 @@ export class CriRuntime implements Runtime {
   readonly #sandboxConfigs = new Map<string, SandboxConfig>()
   readonly #imageUsers = new Map<string, ImageUser>()
   readonly #claimedUsers = new Set<number>()
+  readonly #userPods: UserNamespacedPods
   /** Pods that were asked for while the runtime was away: whoever asked is told when it is back. */
   readonly #unseen = new Set<string>()
 
@@ -73,6 +83,7 @@ export class CriRuntime implements Runtime {
     const { client, clock, logger, files } = options
     this.#options = options
     this.#name = name
+    this.#userPods = new UserNamespacedPods(options.metrics ?? new Metrics())
     this.version = `${name}://${version}`
     this.streams = criStreams(client, bareId)
     this.#observer = new CriObserver(client, files, name)
@@ -84,6 +95,8 @@ export class CriRuntime implements Runtime {
     this.#events = new CriEvents({
       ...{ client, clock, logger },
       emit: (podUid) => this.#tell(podUid),
+      lastObserved: (podUid) => this.#observer.statesOf(podUid),
+      forgetContainer: (id) => this.#observer.forgetContainer(id),
       onBack: () => {
         for (const podUid of [...this.#unseen]) this.#tell(podUid)
         this.#unseen.clear()
@@ -108,7 +121,11 @@ export class CriRuntime implements Runtime {
     this.#rotation[Symbol.dispose]()
   }
 
-  async runSandbox(pod: V1Pod, plan: SandboxPlan, signal: AbortSignal): Promise<ObservedSandbox> {
+  runSandbox(pod: V1Pod, plan: SandboxPlan, signal: AbortSignal): Promise<ObservedSandbox> {
+    return this.#userPods.sandbox(pod, () => this.#runSandbox(pod, plan, signal))
+  }
+
+  async #runSandbox(pod: V1Pod, plan: SandboxPlan, signal: AbortSignal): Promise<ObservedSandbox> {
     const { client, cgroups } = this.#options
     const { items } = await client.call('listPodSandbox', { filter: { labelSelector: { [podLabel.uid]: pod.metadata.uid ?? '' } } })
     const attempt =
@@ -150,14 +167,21 @@ export class CriRuntime implements Runtime {
     }
     this.#sandboxConfigs.delete(sandboxId)
     const podUid = items[0]?.metadata?.uid
+    this.#userPods.forget(podUid ?? '')
     if (podUid === undefined || cgroups === undefined) return
     const others = await client.call('listPodSandbox', { filter: { labelSelector: { [podLabel.uid]: podUid } } })
     if (others.items.length === 0) await cgroups.remove(podUid)
   }
 
-  async createContainer(request: CreateContainerRequest, signal: AbortSignal): Promise<string> {
-    const { client, files, capacity, security = usualSecurity } = this.#options
+  createContainer(request: CreateContainerRequest, signal: AbortSignal): Promise<string> {
+    return this.#userPods.creation(request.pod, () => this.#createContainer(request, signal))
+  }
+
+  async #createContainer(request: CreateContainerRequest, signal: AbortSignal): Promise<string> {
+    const { client, files, capacity, cgroups, security = usualSecurity } = this.#options
     const { sandboxId, pod, container, attempt, plan } = request
+    // It may have ended in order to get other resources: the kernel gives it no more than its pod has.
+    if (attempt > 0) await cgroups?.follow(pod)
     const sandbox = await this.#configOfSandbox(sandboxId, pod)
     const imageUser = await this.#imageUser(plan.imageRef || (container.image ?? ''))
     verifyNonRoot(pod, container, imageUser)
@@ -165,12 +189,20 @@ export class CriRuntime implements Runtime {
     const config = containerConfig(pod, container, plan, { attempt, imageUser, namespaces, capacity, security })
     if (sandbox.logDirectory) await files.makeDirectory(join(sandbox.logDirectory, container.name), { mode: 0o755 })
     const { containerId } = await client.call('createContainer', { podSandboxId: sandboxId, config, sandboxConfig: sandbox }, { signal })
+    if (sandbox.logDirectory) {
+      const logPath = join(sandbox.logDirectory, config.logPath ?? '')
+      await this.#linked(this.#options.logLinks?.add({ pod, container: container.name, containerId, logPath }))
+    }
     return `${this.#name}://${containerId}`
   }
 
   async startContainer(containerId: string, signal: AbortSignal): Promise<void> {
+    const { client } = this.#options
     try {
-      await this.#options.client.call('startContainer', { containerId: bareId(containerId) }, { signal })
+      await this.#userPods.start(
+        containerId,
+        async () => void (await client.call('startContainer', { containerId: bareId(containerId) }, { signal })),
+      )
     } catch (error) {
       throw error instanceof GrpcError ? new StartFailure('RunContainerError', error.message) : error
     }
@@ -184,16 +216,46 @@ export class CriRuntime implements Runtime {
   async removeContainer(containerId: string): Promise<void> {
     const id = bareId(containerId)
     await unlessGone(this.#options.client.call('removeContainer', { containerId: id }))
+    await this.#linked(this.#options.logLinks?.remove(id))
     this.#observer.forgetContainer(id)
+  }
+
+  /** Nobody's container is worth less for want of a link. */
+  async #linked(linking: Promise<void> | undefined): Promise<void> {
+    await linking?.catch((error: unknown) => this.#options.logger.debug('failed to link a container log', { error: String(error) }))
   }
 
   async resizeContainer(containerId: string, pod: V1Pod, container: V1Container): Promise<void> {
     const { client, capacity, cgroups } = this.#options
     const id = bareId(containerId)
+    const linux = containerResources(pod, container, capacity)
+    await refuseBelowUsage(pod, [{ id, name: container.name, limitBytes: linux.memoryLimitInBytes ?? 0 }], this.#options)
     await cgroups?.widen(pod)
-    await client.call('updateContainerResources', { containerId: id, linux: containerResources(pod, container, capacity) })
+    await client.call('updateContainerResources', { containerId: id, linux })
     await cgroups?.ensure(pod)
     this.#observer.forgetContainer(id)
+  }
+
+  async resizePod(pod: V1Pod, containers: readonly { id: string; container: V1Container }[]): Promise<void> {
+    const { client, capacity, cgroups } = this.#options
+    const resized = containers.map(({ id, container }) => ({
+      id: bareId(id),
+      linux: containerResources(pod, container, capacity),
+      container,
+    }))
+    const limits = resized.map(({ id, linux, container }) => ({ id, name: container.name, limitBytes: linux.memoryLimitInBytes ?? 0 }))
+    await refuseBelowUsage(pod, limits, this.#options)
+    await cgroups?.widen(pod)
+    for (const { id, linux } of resized) {
+      await client.call('updateContainerResources', { containerId: id, linux })
+      this.#observer.forgetContainer(id)
+    }
+    await cgroups?.ensure(pod)
+  }
+
+  async placeContainer(containerId: string, { cpus, memoryNodes }: Placement): Promise<void> {
+    const linux = omitEmpty({ cpusetCpus: cpus, cpusetMems: memoryNodes })
+    await this.#options.client.call('updateContainerResources', { containerId: bareId(containerId), linux })
   }
 
   async exec(containerId: string, command: readonly string[], timeoutMs: number): Promise<ExecResult> {
@@ -227,12 +289,15 @@ export class CriRuntime implements Runtime {
     const { client } = this.#options
     const { items } = await client.call('listPodSandbox', {})
     const { containers } = await client.call('listContainers', {})
-    const states = new Map<string, string[]>()
-    for (const { id, state, labels } of [...items, ...containers]) {
-      const podUid = labels[podLabel.uid]
-      if (podUid !== undefined) states.set(podUid, [...(states.get(podUid) ?? []), `${id}=${state}`])
-    }
-    return new Map([...states].map(([podUid, each]) => [podUid, each.sort().join()]))
+    return podStates(items, containers)
+  }
+
+  lastObserved(podUid: string): string | undefined {
+    return this.#observer.statesOf(podUid)
+  }
+
+  async setPodCidr(podCidr: string): Promise<void> {
+    await this.#options.client.call('updateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } })
   }
 
   async health(): Promise<RuntimeHealth> {

@@ -1,4 +1,5 @@
 import { findCondition } from '#api/meta/find-condition.ts'
+import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { RuntimeHealth } from '#kubelet/runtimes/runtime.ts'
 import type { criMethods } from '#wire/cri/cri-messages.ts'
@@ -12,10 +13,12 @@ export function healthOf({ status, runtimeHandlers, features }: Status): Runtime
   const runtime = find('RuntimeReady')
   const network = find('NetworkReady')
   return {
-    ...(runtime?.status ? {} : { runtimeProblem: `container runtime not ready: ${conditionText(runtime)}` }),
-    ...(network?.status ? {} : { networkProblem: `container runtime network not ready: ${conditionText(network)}` }),
+    ...defined({
+      runtimeProblem: runtime?.status ? undefined : `container runtime not ready: ${conditionText(runtime)}`,
+      networkProblem: network?.status ? undefined : `container runtime network not ready: ${conditionText(network)}`,
+    }),
     ...omitEmpty({ handlers: runtimeHandlers }),
-    ...(features === undefined ? {} : { features: { supplementalGroupsPolicy: features.supplementalGroupsPolicy } }),
+    ...defined({ features: features === undefined ? undefined : { supplementalGroupsPolicy: features.supplementalGroupsPolicy } }),
   }
 }
 

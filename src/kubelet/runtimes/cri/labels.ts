@@ -67,8 +67,10 @@ export function containerAnnotations(
     ...defined({ [containerAnnotation.terminationMessageFile]: messageFile }),
     ...numbered('io.kubernetes.pod.deletionGracePeriod', deletionGracePeriodSeconds),
     ...numbered('io.kubernetes.pod.terminationGracePeriod', terminationGracePeriodSeconds),
-    ...defined({ 'io.kubernetes.container.preStopHandler': lifecycle?.preStop && JSON.stringify(lifecycle.preStop) }),
-    ...(ports.length > 0 ? { 'io.kubernetes.container.ports': JSON.stringify(ports) } : {}),
+    ...defined({
+      'io.kubernetes.container.preStopHandler': lifecycle?.preStop && JSON.stringify(lifecycle.preStop),
+      'io.kubernetes.container.ports': ports.length > 0 ? JSON.stringify(ports) : undefined,
+    }),
   }
 }
 

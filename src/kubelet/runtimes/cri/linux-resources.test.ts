@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
+import { defined } from '#base/defined.ts'
 import {
   containerResources,
   cpuQuotaMicros,
@@ -14,7 +15,7 @@ const capacity = { memoryBytes: 10 * gibibyte, hugePageSizes: ['2MB', '1GB'] }
 const aPod = (spec: V1PodSpec): V1Pod => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', uid: 'u' }, spec })
 const asking = (requests?: Record<string, string>, limits?: Record<string, string>): V1Container => ({
   name: 'c',
-  resources: { ...(requests ? { requests } : {}), ...(limits ? { limits } : {}) },
+  resources: defined({ requests, limits }),
 })
 
 test('processors become shares and quotas', () => {
@@ -95,3 +96,14 @@ const scores: [what: string, spec: V1PodSpec, container: V1Container, score: num
 for (const [what, spec, container, score] of scores) {
   test(`${what}: ${score}`, () => assert.equal(oomScoreAdjustment(aPod(spec), container, capacity.memoryBytes), score))
 }
+
+test('burstable pods may swap in proportion to what they ask for, where that is wanted', () => {
+  const capacity = { memoryBytes: 4 * 2 ** 30, hugePageSizes: [], swap: 'swap', limitedSwapBytes: 2 ** 30 } as const
+  const swapOf = (requests: Record<string, string>, limits: Record<string, string> = {}) => {
+    const container = { name: 'c', image: 'i', resources: { requests, limits } }
+    return containerResources({ metadata: {}, spec: { containers: [container] } }, container, capacity).unified?.['memory.swap.max']
+  }
+  assert.equal(swapOf({ memory: '1Gi' }), String(2 ** 28))
+  assert.equal(swapOf({ memory: '1Gi' }, { memory: '1Gi' }), '0')
+  assert.equal(swapOf({}), '0')
+})

@@ -5,6 +5,8 @@ import { podLimits, podQosClass, podRequests, sumOverContainers } from '#api/cor
 import type { V1Container, V1Pod, V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { milliValueOf, wholeValueOf } from '#api/meta/quantity.ts'
 import { smallest } from '#base/append.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
+import { containerMemoryQos, type MemoryQos } from '#kubelet/cgroups/memory-qos.ts'
 import type { LinuxResources } from '#wire/cri/cri-types.ts'
 
 export type NodeCapacity = {
@@ -12,6 +14,12 @@ export type NodeCapacity = {
   /** Sizes the kernel knows, as it writes them: `2MB`, `1GB`. */
   hugePageSizes: readonly string[]
   swap?: SwapControl
+  /** Burstable pods may swap, in proportion to what they ask for: so much all together. */
+  limitedSwapBytes?: number
+  /** Absent where memory is neither kept for containers nor slowed down. */
+  memoryQos?: MemoryQos
+  /** Containers may use processors that others leave idle, whatever their limit. */
+  ignoresCpuLimits?: boolean
 }
 
 /** What the kernel limits: memory and swap together (cgroup v1), or swap alone (v2). */
@@ -51,16 +59,31 @@ export function containerResources(pod: V1Pod, container: V1Container, capacity:
   const podLevel = pod.spec.resources?.limits
   // Where only the pod as a whole is limited, no container of it can have more.
   const memoryLimitBytes = wholeValueOf(limits?.['memory']) || wholeValueOf(podLevel?.['memory'])
+  const swap = swapOf(pod, container, capacity, memoryLimitBytes)
+  const unified = { ...swap.unified, ...(capacity.memoryQos && containerMemoryQos(pod, container, capacity.memoryQos)) }
   return {
     ...linuxResources({
       cpuRequestMillis: requests?.['cpu'] === undefined ? undefined : milliValueOf(requests['cpu']),
       cpuLimitMillis: milliValueOf(limits?.['cpu']) || milliValueOf(podLevel?.['cpu']),
       memoryLimitBytes,
     }),
-    ...noSwap(capacity.swap, memoryLimitBytes),
+    ...(capacity.ignoresCpuLimits && { cpuQuota: 0 }),
+    ...swap,
+    ...omitEmpty({ unified }),
     oomScoreAdj: oomScoreAdjustment(pod, container, capacity.memoryBytes),
     hugepageLimits: hugePageLimits({ ...podLevel, ...limits }, capacity.hugePageSizes),
   }
+}
+
+/** Only where the kernel counts swap by itself, and for pods that neither asked for all they may have nor for nothing. */
+function swapOf(pod: V1Pod, { resources }: V1Container, capacity: NodeCapacity, memoryLimitBytes: number): LinuxResources {
+  const { swap, limitedSwapBytes = 0, memoryBytes } = capacity
+  const requestBytes = wholeValueOf(resources?.requests?.['memory'])
+  const isServed = podQosClass(pod) === 'Burstable' && (pod.spec.priority ?? 0) < systemCriticalPriority
+  if (swap !== 'swap' || limitedSwapBytes === 0 || !isServed || requestBytes === 0 || requestBytes === memoryLimitBytes) {
+    return noSwap(swap, memoryLimitBytes)
+  }
+  return { unified: { 'memory.swap.max': String(Math.floor((requestBytes / memoryBytes) * limitedSwapBytes)) } }
 }
 
 function noSwap(control: SwapControl | undefined, memoryLimitBytes: number): LinuxResources {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzip } from '#base/compression.ts'
 import { nodeFiles } from '#base/files.ts'
-import { silentLogger } from '#base/log.ts'
+import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { LogRotation } from '#kubelet/runtimes/cri/log-rotation.ts'
 
@@ -53,6 +53,91 @@ test('a log that is too long is put aside, older ones are compressed, the oldest
     const older = await gunzip(readFileSync(join(directory, '0.log.20260101-000050.gz')))
     assert.equal(older.toString(), 'round 4: long enough')
   }))
+
+test('a log that is put aside takes no place of another, however soon it is too long again', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rotation-'))
+  const clock = new VirtualClock()
+  const logFile = join(directory, '0.log')
+  using rotation = new LogRotation({
+    ...{ clock, files: nodeFiles, logger: silentLogger, maxBytes: 10, maxFiles: 4, everyMs: 3_600_000 },
+    logs: () => [{ id: 'c', logFile }],
+    reopen: async () => writeFileSync(logFile, ''),
+  })
+  for (const text of ['the first, long enough', 'the second, long enough']) {
+    writeFileSync(logFile, text)
+    for (let look = 0; look < 2; look++) await rotation.rotateAll()
+  }
+  assert.equal(readFileSync(logFile, 'utf8'), 'the second, long enough')
+  await clock.advance({ seconds: 1 })
+  await rotation.rotateAll()
+  const texts = await Promise.all(
+    readdirSync(directory).map(async (name) => {
+      const bytes = readFileSync(join(directory, name))
+      return (name.endsWith('.gz') ? await gunzip(bytes) : bytes).toString()
+    }),
+  )
+  assert.deepEqual(texts.toSorted(), ['', 'the first, long enough', 'the second, long enough'])
+  rmSync(directory, { recursive: true })
+})
+
+test('so many logs are rotated at a time', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rotation-'))
+  const logs = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, logFile: join(directory, `${id}.log`) }))
+  for (const { logFile } of logs) writeFileSync(logFile, 'long enough to be put aside')
+  let running = 0
+  let most = 0
+  const second = Promise.withResolvers<void>()
+  using rotation = new LogRotation({
+    ...{ clock: new VirtualClock(), files: nodeFiles, logger: silentLogger, maxBytes: 10, maxFiles: 4, everyMs: 3_600_000, workers: 2 },
+    logs: () => logs,
+    async reopen(id) {
+      most = Math.max(most, ++running)
+      // Whichever of the first two comes first waits for the other.
+      if (running === 2) second.resolve()
+      await second.promise
+      running--
+      writeFileSync(join(directory, `${id}.log`), '')
+    },
+  })
+  try {
+    await rotation.rotateAll()
+    assert.equal(most, 2)
+    assert.deepEqual(logs.map(({ logFile }) => readFileSync(logFile, 'utf8')).join(''), '')
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})
+
+test('a log that cannot be looked at is told of, and keeps no other', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rotation-'))
+  const logs = ['bad', 'good'].map((id) => ({ id, logFile: join(directory, `${id}.log`) }))
+  for (const { logFile } of logs) writeFileSync(logFile, 'long enough to be put aside')
+  const stat = (path: string) => (path.endsWith('bad.log') ? Promise.reject(new Error('EIO: i/o error')) : nodeFiles.stat(path))
+  const records: LogRecord[] = []
+  const reopened: string[] = []
+  using rotation = new LogRotation({
+    ...{
+      clock: new VirtualClock(),
+      files: { ...nodeFiles, stat },
+      logger: recordingLogger(records),
+      maxBytes: 10,
+      maxFiles: 4,
+      everyMs: 3_600_000,
+    },
+    logs: () => logs,
+    reopen: async (id) => void reopened.push(id),
+  })
+  try {
+    await rotation.rotateAll()
+    assert.deepEqual(reopened, ['good'])
+    assert.deepEqual(
+      records.map(({ message, fields }) => [message, fields['error']]),
+      [['failed to rotate container log', 'Error: EIO: i/o error']],
+    )
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})
 
 test('a log that the runtime will not leave stays where it is', () =>
   withRotation(async ({ directory, log, rotate }) => {

@@ -10,6 +10,8 @@ export type RotationPolicy = {
   /** Of one container, the one that is written to included. */
   maxFiles: number
   everyMs: number
+  /** So many at a time; one after the other unless said otherwise. */
+  workers?: number
 }
 
 export type LogRotationOptions = RotationPolicy & {
@@ -40,19 +42,27 @@ export class LogRotation implements Disposable {
 
   /** Looks at all logs now; does nothing while an earlier look goes on. */
   async rotateAll(): Promise<void> {
-    const { files, logger, logs, maxBytes } = this.#options
+    const { logs, workers = 1 } = this.#options
     if (this.#isBusy) return
     this.#isBusy = true
     try {
-      for (const { id, logFile } of logs()) {
-        const { sizeBytes = 0 } = (await files.stat(logFile)) ?? {}
-        if (sizeBytes < maxBytes) continue
-        await this.#rotate(id, logFile).catch((error: unknown) => {
-          logger.warn('failed to rotate container log', { logFile, error: String(error) })
-        })
-      }
+      const due = [...logs()].values()
+      // They share what is left of the list.
+      await Promise.all(Array.from({ length: workers }, () => this.#rotateEach(due)))
     } finally {
       this.#isBusy = false
+    }
+  }
+
+  async #rotateEach(due: Iterable<{ id: string; logFile: string }>): Promise<void> {
+    const { files, logger, maxBytes } = this.#options
+    for (const { id, logFile } of due) {
+      try {
+        const { sizeBytes = 0 } = (await files.stat(logFile)) ?? {}
+        if (sizeBytes >= maxBytes) await this.#rotate(id, logFile)
+      } catch (error) {
+        logger.warn('failed to rotate container log', { logFile, error: String(error) })
+      }
     }
   }
 
@@ -60,6 +70,8 @@ export class LogRotation implements Disposable {
     const { clock, files, reopen } = this.#options
     await this.#tidy(logFile)
     const aside = `${logFile}.${timestamp(clock.now())}`
+    // One was put aside within this very second: it is the next look's.
+    for (const path of [aside, `${aside}.gz`]) if ((await files.stat(path)) !== undefined) return
     await files.rename(logFile, aside)
     try {
       await reopen(id)

@@ -21,7 +21,7 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
   const state = stateNames[status.state] ?? 'exited'
   const restartCount = annotations[containerAnnotation.restartCount]
   const specImage = annotations[containerAnnotation.image]
-  const told = resources?.linux === undefined ? undefined : resourcesOf(resources.linux)
+  const actualResources = resources?.linux === undefined ? undefined : resourcesOf(resources.linux)
   return {
     id: `${runtimeName}://${status.id}`,
     name: containerNameIn(labels) ?? metadata?.name ?? '',
@@ -32,11 +32,10 @@ export function observedContainer(status: CriContainerStatus, runtimeName: strin
     ...defined({ specImage }),
     createdMs: millisOf(status.createdAt),
     // One that could not be started was so at the beginning of time, as upstream has it.
-    ...(state === 'created' ? {} : { startedMs: millisOf(status.startedAt) }),
+    ...defined({ startedMs: state === 'created' ? undefined : millisOf(status.startedAt) }),
     ...(state === 'exited' ? endOf(status) : {}),
     ...omitEmpty({ logFile: status.logPath }),
-    ...defined({ resources: told }),
-    ...defined({ user: user?.linux }),
+    ...defined({ resources: actualResources, user: user?.linux }),
   }
 }
 
@@ -65,8 +64,10 @@ const millisOf = (nanos: bigint): number => Number(nanos / 1_000_000n)
 function resourcesOf({ cpuShares = 0, cpuQuota = 0, cpuPeriod = 0, memoryLimitInBytes = 0 }: LinuxResources): V1ResourceRequirements {
   const limitMillis = cpuPeriod > 0 && cpuQuota > 0 ? Math.trunc((cpuQuota * 1000) / cpuPeriod) : 0
   const limits = {
-    ...(limitMillis > 0 ? { cpu: milliQuantityOf(limitMillis).toString() } : {}),
-    ...(memoryLimitInBytes > 0 ? { memory: quantityOf(memoryLimitInBytes, 'BinarySI').toString() } : {}),
+    ...defined({
+      cpu: limitMillis > 0 ? milliQuantityOf(limitMillis).toString() : undefined,
+      memory: memoryLimitInBytes > 0 ? quantityOf(memoryLimitInBytes, 'BinarySI').toString() : undefined,
+    }),
   }
   // Two shares are what the kernel has for those who asked for nothing.
   const requests = cpuShares > 2 ? { cpu: milliQuantityOf(Math.ceil((cpuShares * 1000) / 1024)).toString() } : {}

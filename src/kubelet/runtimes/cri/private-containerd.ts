@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
+import { type PidFile, runningPid, stopByPidFile } from '#base/pid-file.ts'
 import type { Processes } from '#base/processes.ts'
 import { containerdConfig } from '#kubelet/runtimes/cri/containerd-config.ts'
 import { CriClient, type CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
@@ -22,7 +23,9 @@ export type ContainerdSeams = { files: Files; processes: Processes; clock: Clock
 
 export type PrivateContainerd = { socket: string; pid: number; wasRunning: boolean }
 
-const startTimeoutMs = 20_000
+/** A busy machine takes its time; one that ends is told of at once. */
+const startTimeoutMs = 120_000
+const answerTimeoutMs = 10_000
 const stopTimeoutMs = 10_000
 const cniBinDirectories = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni']
 const sysResourceBit = 24n
@@ -48,7 +51,7 @@ export async function startContainerd(options: PrivateContainerdOptions, seams: 
   const output = await files.openForOutput(log)
   try {
     const child = await processes.start('containerd', ['--config', config], { detached: true, output: output.descriptor })
-    await files.write(join(directory, 'containerd.pid'), `${child.pid}\n`)
+    await files.write(pidFileOf(directory).path, `${child.pid}\n`)
     let hasEnded = false
     void child.exited.then(() => {
       hasEnded = true
@@ -70,19 +73,7 @@ export async function startContainerd(options: PrivateContainerdOptions, seams: 
 
 /** Containers run on without it. */
 export async function stopContainerd(directory: string, seams: Pick<ContainerdSeams, 'files' | 'processes' | 'clock'>): Promise<void> {
-  const { files, processes, clock } = seams
-  const pid = await runningContainerd(directory, seams)
-  if (pid === undefined) return
-  processes.kill(pid, 'SIGTERM')
-  const untilMs = clock.monotonic() + stopTimeoutMs
-  while (processes.isAlive(pid)) {
-    if (clock.monotonic() > untilMs) {
-      processes.kill(pid, 'SIGKILL')
-      break
-    }
-    await clock.sleep(20)
-  }
-  await files.remove(join(directory, 'containerd.pid'))
+  await stopByPidFile(pidFileOf(directory), { ...seams, timeoutMs: stopTimeoutMs })
 }
 
 /** Stops and removes all that runs in a runtime, whoever started it there: for one that is ours alone. */
@@ -98,23 +89,19 @@ export async function removeAllPods(client: CriConnection): Promise<void> {
   await Promise.all(Array.from({ length: parallelRemovals }, removeNext))
 }
 
-/** The pid of the containerd that was started in this directory and lives. Pids are given again: its configuration must be ours. */
-async function runningContainerd(directory: string, { files, processes }: Pick<ContainerdSeams, 'files' | 'processes'>) {
-  const pid = Number(await files.readTextIfPresent(join(directory, 'containerd.pid')))
-  if (!pid || !processes.isAlive(pid)) return undefined
-  const commandLine = await ofProcess(pid, 'cmdline', files)
-  return commandLine.split('\0').includes(join(directory, 'config.toml')) ? pid : undefined
+/** The pid of the containerd that was started in this directory and lives. */
+export function runningContainerd(directory: string, seams: Pick<ContainerdSeams, 'files' | 'processes'>): Promise<number | undefined> {
+  return runningPid(pidFileOf(directory), seams)
 }
 
-/** Empty when the process ends while it is looked at. */
-async function ofProcess(pid: number, file: string, files: Files): Promise<string> {
-  return (await files.readTextIfPresent(`/proc/${pid}/${file}`).catch(() => undefined)) ?? ''
+function pidFileOf(directory: string): PidFile {
+  return { path: join(directory, 'containerd.pid'), commandWords: [join(directory, 'config.toml')] }
 }
 
 async function answers(socket: string): Promise<boolean> {
   using client = await CriClient.connect(socket)
   try {
-    await client.call('version', { version: '0.1.0' }, { timeoutMs: 2000 })
+    await client.call('version', { version: '0.1.0' }, { timeoutMs: answerTimeoutMs })
     return true
   } catch {
     return false

@@ -45,8 +45,10 @@ export function sandboxSecurityContext(pod: V1Pod, userNamespace: UserNamespace 
     // The sandbox's own process needs no more, whatever the containers are given.
     seccomp: { profileType: profileTypes.RuntimeDefault },
     supplementalGroups: groupsOf(pod, []),
-    ...(runAsUser === undefined ? {} : { runAsUser: { value: runAsUser } }),
-    ...(runAsGroup === undefined ? {} : { runAsGroup: { value: runAsGroup } }),
+    ...defined({
+      runAsUser: runAsUser === undefined ? undefined : { value: runAsUser },
+      runAsGroup: runAsGroup === undefined ? undefined : { value: runAsGroup },
+    }),
     ...defined({ selinuxOptions: seLinuxOptions }),
     ...groupsPolicy(supplementalGroupsPolicy),
   }
@@ -71,9 +73,12 @@ export function containerSecurityContext(
     readonlyPaths: isUnmasked ? [] : readonlyPaths,
     seccomp: seccompProfile(pod, container, options),
     ...userOf(effective, context.imageUser),
-    ...(capabilities === undefined
-      ? {}
-      : { capabilities: { addCapabilities: [...(capabilities.add ?? [])], dropCapabilities: [...(capabilities.drop ?? [])] } }),
+    ...defined({
+      capabilities:
+        capabilities === undefined
+          ? undefined
+          : { addCapabilities: [...(capabilities.add ?? [])], dropCapabilities: [...(capabilities.drop ?? [])] },
+    }),
     ...defined({ selinuxOptions: seLinuxOptions }),
     ...appArmorProfile(pod, container),
     ...groupsPolicy(pod.spec.securityContext?.supplementalGroupsPolicy),

@@ -64,11 +64,13 @@ export function scriptOf(pod: V1Pod, container: V1Container, attempt: number): C
     exitCode: exitCode('exit-code', codes[Math.min(attempt, codes.length - 1)] ?? '0'),
     stopAfterMs: durationSaid('stop-after') ?? 0,
     stopExitCode: exitCode('stop-exit-code', said('stop-exit-code') ?? '0'),
-    ...(execCode === undefined ? {} : { execExitCode: exitCode('exec-exit-code', execCode) }),
+    ...defined({ execExitCode: execCode === undefined ? undefined : exitCode('exec-exit-code', execCode) }),
     ...omitEmpty({ probes }),
     ...defined({ log }),
-    ...(cpu === undefined ? {} : { cpu: curveOf('cpu', cpu) }),
-    ...(memory === undefined ? {} : { memory: curveOf('memory', memory) }),
+    ...defined({
+      cpu: cpu === undefined ? undefined : curveOf('cpu', cpu),
+      memory: memory === undefined ? undefined : curveOf('memory', memory),
+    }),
   }
 }
 
@@ -95,7 +97,7 @@ function logIn(said: (what: string) => string | undefined): ContainerScript['log
   const text = said('log')
   if (text === undefined) return undefined
   const every = said('log-every')
-  return { lines: text.split('\n'), ...(every === undefined ? {} : { everyMs: Math.max(1, durationMs('log-every', every)) }) }
+  return { lines: text.split('\n'), ...defined({ everyMs: every === undefined ? undefined : Math.max(1, durationMs('log-every', every)) }) }
 }
 
 function exitCode(what: string, text: string): number {

@@ -37,11 +37,16 @@ type SimulatedContainer = ObservedContainer & {
 
 const mostLogLines = 1000
 
+/** Of a container that was not told what to write. */
+const simulatedLog = ['This container is simulated: nothing runs in it. The annotation sim.typernetes.dev/log gives it lines to write.']
+
 type SimulatedSandbox = ObservedSandbox & { podUid: string }
 
 /** Containers that exist on paper only, and do what their scripts say. A container that just runs costs no timer. */
 export class SimulatedRuntime implements Runtime, PodProbes {
   readonly version = 'sim://1.0.0'
+  // Without a colon: kubectl would take it for YAML, and show nothing of it.
+  readonly whyNoStreams = 'the pod is simulated, and nothing runs in it that could be spoken to'
   readonly #options: SimulatedRuntimeOptions
   readonly #sandboxes = new Map<string, SimulatedSandbox>()
   readonly #containers = new Map<string, SimulatedContainer>()
@@ -141,8 +146,8 @@ export class SimulatedRuntime implements Runtime, PodProbes {
   /** What the script says it writes: made up when it is asked for. */
   logLines(containerId: string): readonly LogLine[] {
     const { script, startedMs, finishedMs } = this.#containers.get(containerId) ?? {}
-    if (script?.log === undefined || startedMs === undefined) return []
-    const { lines, everyMs } = script.log
+    if (script === undefined || startedMs === undefined) return []
+    const { lines, everyMs } = script.log ?? { lines: simulatedLog }
     const line = (text: string, timeMs: number): LogLine => ({ timeMs, stream: 'stdout', text })
     if (everyMs === undefined) return lines.map((text) => line(text, startedMs))
     const count = Math.floor(((finishedMs ?? this.#options.clock.now()) - startedMs) / everyMs) + 1
@@ -225,8 +230,8 @@ export class SimulatedRuntime implements Runtime, PodProbes {
     const { metadata, spec, status } = pod
     const { uid = '' } = metadata
     const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status ?? {}
-    const told = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]
-    const known = told.filter(({ containerID }) => containerID)
+    const statuses = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]
+    const known = statuses.filter(({ containerID }) => containerID)
     if (known.length === 0 || this.#pods.has(uid)) return
     const ips = spec.hostNetwork ? [] : (status?.podIPs ?? []).flatMap(({ ip }) => ip ?? [])
     for (const ip of ips) this.#options.addresses.keep(ip)

@@ -1,52 +1,27 @@
 import { join } from 'node:path'
 import { Secret } from '#api/core/v1/kinds.gen.ts'
-import { bindOnce, isMounted } from '#kubelet/volumes/mountable/bind-mount.ts'
-import { giveVolumeToFsGroup } from '#kubelet/volumes/mountable/give-to-fs-group.ts'
-import { makeFileSystem } from '#kubelet/volumes/mountable/make-file-system.ts'
-import { mountHelper } from '#kubelet/volumes/mountable/mount-helper.ts'
-import type { MountPlugin, MountTools } from '#kubelet/volumes/mountable/mount-plugin.ts'
+import type { MountTools } from '#kubelet/volumes/mountable/mount-plugin.ts'
+import { networkDisk } from '#kubelet/volumes/mountable/network-disk.ts'
 import type { VolumeSource } from '#kubelet/volumes/mountable/volume-spec.ts'
 
 const name = 'kubernetes.io/iscsi'
 type Source = NonNullable<VolumeSource['iscsi']>
 
 /** A disk of a machine that speaks iSCSI, by the host's own initiator. */
-export const iscsiVolume: MountPlugin = {
+export const iscsiVolume = networkDisk<Source>({
   source: 'iscsi',
   name,
-  canBlock: true,
-  idOf: ({ source }) => `${name}/${diskOf(sourceOf(source))}`,
-  async stage({ spec }, tools) {
-    const source = sourceOf(spec.source)
-    await mountHelper('iscsiadm', 'open-iscsi', tools)
-    const device = await logIn(source, tools)
-    if (spec.isBlock) return
-    const disk = {
-      device,
-      target: globalPathOf(source, tools),
-      fsType: source.fsType || 'ext4',
-      isReadOnly: spec.isReadOnly,
-      options: spec.mountOptions,
-    }
-    await makeFileSystem(disk, tools)
+  sourceOf,
+  program: ['iscsiadm', 'open-iscsi'],
+  diskOf: ({ targetPortal, iqn, lun }) => `${targetPortal}:${iqn}:${lun}`,
+  isBooked: true,
+  globalPathOf,
+  attach: (source, _, tools) => logIn(source, tools),
+  deviceOf: (source, _, tools) => waitForDevice(source, tools),
+  async detach(source, { processes }) {
+    for (const portal of portalsOf(source)) await processes.run('iscsiadm', ['-m', 'node', '-p', portal, '-T', source.iqn, '--logout'])
   },
-  async publish({ spec, pod, target, isFirst }, tools) {
-    const source = sourceOf(spec.source)
-    if (spec.isBlock) return { devicePath: await waitForDevice(source, tools) }
-    const wasMounted = await isMounted(tools.mounts, target)
-    await bindOnce(tools, { source: globalPathOf(source, tools), target, isReadOnly: spec.isReadOnly || (source.readOnly ?? false) })
-    if (isFirst && !wasMounted && !spec.isReadOnly) await giveVolumeToFsGroup(target, pod, tools)
-    return undefined
-  },
-  async unstage({ source: all }, tools) {
-    const source = sourceOf(all)
-    const global = globalPathOf(source, tools)
-    if (await isMounted(tools.mounts, global)) await tools.mounts.unmount(global)
-    await tools.files.removeOne(global)
-    for (const portal of portalsOf(source))
-      await tools.processes.run('iscsiadm', ['-m', 'node', '-p', portal, '-T', source.iqn, '--logout'])
-  },
-}
+})
 
 function sourceOf({ iscsi }: VolumeSource): Source {
   if (iscsi === undefined) throw new Error('volume has no iSCSI source')
@@ -55,15 +30,11 @@ function sourceOf({ iscsi }: VolumeSource): Source {
 
 const withPort = (portal: string): string => (/:\d+$/.test(portal) ? portal : `${portal}:3260`)
 const portalsOf = ({ targetPortal, portals = [] }: Source): string[] => [...new Set([targetPortal, ...portals].map(withPort))]
-const diskOf = ({ targetPortal, iqn, lun }: Source): string => `${withPort(targetPortal)}:${iqn}:${lun}`
-const globalPathOf = (source: Source, { directories }: MountTools): string =>
-  join(
-    directories.root,
-    'plugins',
-    name,
-    `iface-${source.iscsiInterface || 'default'}`,
-    `${withPort(source.targetPortal)}-${source.iqn}-lun-${source.lun}`,
-  )
+
+function globalPathOf({ iscsiInterface, targetPortal, iqn, lun }: Source, { directories }: MountTools): string {
+  return join(directories.root, 'plugins', name, `iface-${iscsiInterface || 'default'}`, `${withPort(targetPortal)}-${iqn}-lun-${lun}`)
+}
+
 const devicePathOf = ({ iqn, lun }: Source, portal: string): string => `/dev/disk/by-path/ip-${portal}-iscsi-${iqn}-lun-${lun}`
 
 async function logIn(source: Source, tools: MountTools): Promise<string> {

@@ -55,6 +55,7 @@ async function format(device: string, fsType: string, processes: Processes): Pro
 const uncorrected = 4
 
 async function repair(device: string, processes: Processes): Promise<void> {
+  // As upstream: a node without fsck mounts without a check.
   const { exitCode, stdout } = await processes.run('fsck', ['-a', device]).catch(() => ({ exitCode: 0, stdout: '' }))
   if (exitCode === uncorrected) throw new Error(`'fsck' found errors on device ${device} but could not correct them: ${stdout.trim()}`)
 }

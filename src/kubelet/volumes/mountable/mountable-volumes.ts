@@ -131,6 +131,10 @@ export class MountableVolumes {
     const uid = podUid(pod)
     const { isReadOnly, isBlock, name, podVolume, claim } = spec
     const isFirst = !this.records.isUsed(uniqueName, uid)
+    // The scheduler knows of it as well, but not every pod comes by way of the scheduler.
+    if (!isFirst && spec.accessModes.length === 1 && spec.accessModes[0] === 'ReadWriteOncePod') {
+      throw failure(isBlock ? 'MapVolume.SetUpDevice' : 'MountVolume.SetUp', spec, new Error(usedByAnother))
+    }
     const claimed = claim === undefined ? undefined : { namespace: claim.metadata?.namespace ?? '', name: claim.metadata?.name ?? '' }
     await this.records.add({
       ...{ plugin: plugin.name, uniqueName, podUid: uid, podVolume, name, target: request.target, isBlock, isReadOnly, isAttachable },
@@ -214,17 +218,16 @@ export class MountableVolumes {
   }
 }
 
-async function failingAs<T>(
-  step: 'MountDevice' | 'SetUp',
-  { name, isBlock }: VolumeSpec,
-  work: () => Promise<T> | undefined,
-): Promise<T | undefined> {
+async function failingAs<T>(step: 'MountDevice' | 'SetUp', spec: VolumeSpec, work: () => Promise<T> | undefined): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
-    const [what, reason] = isBlock
-      ? [step === 'SetUp' ? 'MapVolume.MapPodDevice' : 'MapVolume.SetUpDevice', 'FailedMapVolume' as const]
-      : [`MountVolume.${step}`, 'FailedMount' as const]
-    throw new MountFailure(reason, `${what} failed for volume ${quoted(name)} : ${errorMessage(error)}`, error)
+    if (!spec.isBlock) throw failure(`MountVolume.${step}`, spec, error)
+    throw failure(step === 'SetUp' ? 'MapVolume.MapPodDevice' : 'MapVolume.SetUpDevice', spec, error)
   }
 }
+
+const usedByAnother = 'volume uses the ReadWriteOncePod access mode and is already in use by another pod'
+
+const failure = (step: string, { name, isBlock }: VolumeSpec, error: unknown): MountFailure =>
+  new MountFailure(isBlock ? 'FailedMapVolume' : 'FailedMount', `${step} failed for volume ${quoted(name)} : ${errorMessage(error)}`, error)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Endpoints, Secret } from '#api/core/v1/kinds.gen.ts'
-import type { V1Endpoints, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
+import { Endpoints, Node, Secret } from '#api/core/v1/kinds.gen.ts'
+import type { V1Endpoints, V1Node, V1PodSpec, V1Volume } from '#api/core/v1/types.gen.ts'
 import { nodeFiles } from '#base/files.ts'
 import { type Mounts, nodeMounts } from '#base/mounts.ts'
 import { nodeProcesses, type Processes } from '#base/processes.ts'
@@ -90,6 +90,11 @@ test('iscsi: found, logged in to with its password, formatted once, shared by po
     chapAuthSession: true,
     secretRef: { name: 'chap' },
   }
+  // As the attach/detach controller and the agent would tell.
+  const name = 'kubernetes.io/iscsi/192.0.2.1:iqn.2001-04.com.example:disk:2'
+  await node.cluster.client.create(Node, { metadata: { name: 'n1' } } as V1Node)
+  const status = { volumesInUse: [name], volumesAttached: [{ name, devicePath: '' }] }
+  await node.cluster.client.patch(Node, { name: 'n1' }, { status }, { type: 'merge', subresource: 'status' })
   const [one, two] = [await node.create(withVolume({ iscsi })), await node.create(withVolume({ iscsi }), { name: 'two' })]
   await node.sandbox(one)
   const device = '/dev/disk/by-path/ip-192.0.2.1:3260-iscsi-iqn.2001-04.com.example:disk-lun-2'
@@ -144,10 +149,37 @@ test('rbd: mapped with the key, mounted, unmapped', { skip }, async () => {
   ])
 })
 
+/** A machine without programs, as `spawn` says it. */
+const bareProcesses: Processes = {
+  ...nodeProcesses,
+  async run(command) {
+    if (command !== 'sh') throw new Error(`spawn ${command} ENOENT`)
+    return { exitCode: 127, signal: null, stdout: '', stderr: '' }
+  },
+}
+
+test('a pod that waits for a disk which the machine has no program for can be deleted', { skip }, async () => {
+  const { mounts, done } = recordingMachine()
+  await using node = await TestNode.start({ mounts, processes: bareProcesses })
+  const name = 'kubernetes.io/iscsi/192.0.2.1:iqn.2001-04.com.example:disk:0'
+  await node.cluster.client.create(Node, { metadata: { name: 'n1' } } as V1Node)
+  const status = { volumesInUse: [name], volumesAttached: [{ name, devicePath: '' }] }
+  await node.cluster.client.patch(Node, { name: 'n1' }, { status }, { type: 'merge', subresource: 'status' })
+  const pod = await node.create(withVolume({ iscsi: { targetPortal: '192.0.2.1', iqn: 'iqn.2001-04.com.example:disk', lun: 0 } }))
+  const abort = new AbortController()
+  const waiting = node.runtimeHelper.prepareSandbox(pod, abort.signal)
+  waiting.catch(() => undefined)
+  while (node.events.length === 0) await node.cluster.clock.settle()
+  assert.match(node.events[0] ?? '', /this node has no program iscsiadm/)
+  abort.abort(new Error('given up'))
+  await assert.rejects(node.now(waiting), /given up/)
+  await node.now(node.runtimeHelper.cleanUp(pod))
+  assert.deepEqual(done, [])
+})
+
 test('what the machine has no program for is told of', { skip }, async () => {
   const { mounts } = recordingMachine()
-  const processes: Processes = { ...nodeProcesses, run: async () => ({ exitCode: 127, signal: null, stdout: '', stderr: '' }) }
-  await using node = await TestNode.start({ mounts, processes })
+  await using node = await TestNode.start({ mounts, processes: bareProcesses })
   const pod = await node.create(withVolume({ nfs: { server: 's', path: '/' } }))
   const abort = new AbortController()
   const waiting = node.runtimeHelper.prepareSandbox(pod, abort.signal)

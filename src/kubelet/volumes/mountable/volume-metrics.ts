@@ -16,11 +16,7 @@ const families: readonly (readonly [keyof VolumeStats, string, string])[] = [
   ['inodes', 'kubelet_volume_stats_inodes', 'Maximum number of inodes in the volume'],
   ['inodesFree', 'kubelet_volume_stats_inodes_free', 'Number of free inodes in the volume'],
   ['inodesUsed', 'kubelet_volume_stats_inodes_used', 'Number of used inodes in the volume'],
-  [
-    'isAbnormal',
-    'kubelet_volume_stats_health_status_abnormal',
-    'Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is unhealthy, 0 indicates volume is healthy',
-  ],
+  ['isAbnormal', 'kubelet_volume_stats_health_status_abnormal', '1 where the driver says that the volume is not well, else 0.'],
 ]
 
 /** Asked for at most once a minute, since drivers may take long; one that does not answer in time is left out. */
@@ -40,6 +36,7 @@ export function volumeMetrics({ volumes, host, clock }: VolumeMetricsOptions): (
         if (claim === undefined || (isBlock && volumes.pluginNamed(record.plugin)?.stats === undefined)) return
         const over = new AbortController()
         const late = clock.sleep(longestMs, over.signal).catch(() => undefined)
+        // A volume that cannot be measured has no figures this time.
         const stats = await Promise.race([statsOf(record).catch(() => undefined), late])
         over.abort()
         if (stats) found.set(`namespace="${claim.namespace}",persistentvolumeclaim="${claim.name}"`, stats)

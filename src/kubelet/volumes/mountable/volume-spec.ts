@@ -54,8 +54,10 @@ export function specOfInline(volume: V1Volume, { metadata: { namespace = '' } }:
     reference === undefined ? {} : { secretRef: { name: reference.name ?? '', namespace } }
   const source: VolumeSource = {
     ...defined({ nfs, glusterfs: glusterfs && { ...glusterfs, endpointsNamespace: namespace } }),
-    ...(iscsi === undefined ? {} : { iscsi: { ...iscsi, ...secret(iscsi.secretRef) } as NonNullable<VolumeSource['iscsi']> }),
-    ...(rbd === undefined ? {} : { rbd: { ...rbd, ...secret(rbd.secretRef) } as NonNullable<VolumeSource['rbd']> }),
+    ...defined({
+      iscsi: iscsi === undefined ? undefined : ({ ...iscsi, ...secret(iscsi.secretRef) } as NonNullable<VolumeSource['iscsi']>),
+      rbd: rbd === undefined ? undefined : ({ ...rbd, ...secret(rbd.secretRef) } as NonNullable<VolumeSource['rbd']>),
+    }),
   }
   if (csi !== undefined) {
     const { nodePublishSecretRef: own, ...rest } = csi

@@ -4,12 +4,13 @@ import { validateRules } from '#api/apiextensions/v1/schema/validate-rules.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check } from '#api/meta/check.ts'
+import { atOnce } from '#base/steps.ts'
 
 type Schema = V1JSONSchemaProps
 
 function errorsOf(schema: Schema, isUnchanged = false): string[] {
   const check = new Check(schema)
-  validateRules(check, { expressions: new Set(), isUnchanged })
+  atOnce(validateRules(check, { expressions: new Set(), isUnchanged }))
   return check.errors.map(fieldErrorText)
 }
 const rules = (...texts: string[]) => ({ 'x-kubernetes-validations': texts.map((rule) => ({ rule })) })

@@ -6,6 +6,7 @@ import { compileRule } from '#api/cel/schema/compile-rule.ts'
 import { maxCardinality, type SchemaType, schemaType } from '#api/cel/schema/schema-type.ts'
 import { escapedName } from '#api/cel/values/escaped-names.ts'
 import type { Check } from '#api/meta/check.ts'
+import type { Steps } from '#base/steps.ts'
 
 const ruleCostLimit = 10_000_000
 const totalCostLimit = 100_000_000
@@ -23,10 +24,10 @@ type Place = {
 }
 
 /** `check` stands at the root schema. */
-export function checkRules(check: Check<Schema>, { isUnchanged }: StoredRules): void {
+export function* checkRules(check: Check<Schema>, { isUnchanged }: StoredRules): Steps<void> {
   const schema = check.value
   const costs = new Costs(isUnchanged)
-  validate(check, { type: schemaType(schema, true), cardinality: 1, uncorrelatable: undefined }, costs)
+  yield* validate(check, { type: schemaType(schema, true), cardinality: 1, uncorrelatable: undefined }, costs)
   costs.reportTotal(check)
 }
 
@@ -64,13 +65,13 @@ function tooMuch(what: string, cost: number, limit: number): string {
 }
 
 /** What is inside first, as upstream has it. */
-function validate(check: Check<Schema>, place: Place, costs: Costs): void {
+function* validate(check: Check<Schema>, place: Place, costs: Costs): Steps<void> {
   const schema = check.value
   const { type, uncorrelatable } = place
   const inside = { cardinality: cardinalityInside(schema, place.cardinality), uncorrelatable }
   const { additionalProperties } = schema
   if (isSchema(additionalProperties))
-    validate(
+    yield* validate(
       check.at('additionalProperties').with(additionalProperties),
       { ...inside, type: known(type?.element, additionalProperties) },
       costs,
@@ -78,13 +79,13 @@ function validate(check: Check<Schema>, place: Place, costs: Costs): void {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const escaped = escapedName(name)
     const field = escaped === undefined ? undefined : type?.fields?.get(escaped)
-    validate(check.at('properties').key(name).with(property), { ...inside, type: known(field, property) }, costs)
+    yield* validate(check.at('properties').key(name).with(property), { ...inside, type: known(field, property) }, costs)
   }
   const items = itemSchema(schema)
   if (items !== undefined) {
     const isCorrelatable = schema['x-kubernetes-list-type'] === 'map'
     const around = isCorrelatable ? uncorrelatable : (uncorrelatable ?? check)
-    validate(check.at('items').with(items), { ...inside, type: known(type?.element, items), uncorrelatable: around }, costs)
+    yield* validate(check.at('items').with(items), { ...inside, type: known(type?.element, items), uncorrelatable: around }, costs)
   }
   const rules = schema['x-kubernetes-validations'] ?? []
   if (rules.length === 0) return
@@ -95,7 +96,10 @@ function validate(check: Check<Schema>, place: Place, costs: Costs): void {
     )
     return
   }
-  for (const at of own.items()) validateRule(at, { ...place, type }, costs)
+  for (const at of own.items()) {
+    validateRule(at, { ...place, type }, costs)
+    yield
+  }
 }
 
 const known = (type: SchemaType | undefined, schema: Schema): SchemaType | undefined =>

@@ -15,8 +15,8 @@ export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = t
   const keys: boolean[] = []
   let schema: V1JSONSchemaProps | undefined = root
   const step = (name: string) => {
-    const isKey = Object.keys(schema?.properties ?? {}).length === 0
-    if (schema?.properties !== undefined && Object.keys(schema.properties).length > 0) {
+    const isKey = isEmpty(schema?.properties)
+    if (schema?.properties !== undefined && !isKey) {
       if (!Object.hasOwn(schema.properties, name)) throw new Error('does not refer to a valid field')
       schema = schema.properties[name]
     } else if (schema?.additionalProperties != null) {
@@ -44,6 +44,18 @@ export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = t
   }
   return { segments, keys, schema }
 }
+
+/** There may be thousands of them, and a path for each of thousands of rules. */
+function isEmpty(properties: V1JSONSchemaProps['properties']): boolean {
+  if (properties == null) return true
+  const known = emptiness.get(properties)
+  if (known !== undefined) return known
+  const isNone = Object.keys(properties).length === 0
+  emptiness.set(properties, isNone)
+  return isNone
+}
+
+const emptiness = new WeakMap<object, boolean>()
 
 /** Delimiters, quoted texts, and what stands between them. */
 function tokensOf(path: string): string[] {

@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import { RuleValidator } from '#api/apiextensions/v1/schema/rule-validator.ts'
 import { validateDefaults } from '#api/apiextensions/v1/schema/validate-defaults.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
+import { celBudgets } from '#api/cel/cost-budgets.ts'
 import { fieldErrorText } from '#api/meta/aggregate.ts'
 import { Check } from '#api/meta/check.ts'
+import { atOnce } from '#base/steps.ts'
 
 type Schema = V1JSONSchemaProps
 
@@ -153,12 +155,27 @@ test('rules that take too much are the last ones', () => {
   assert.deepEqual(errors, [`<nil>: Invalid value: "object": 'operation cancelled: actual cost limit exceeded': ${why}: ${deep}`])
 })
 
+test('what one rule, and all of a request, may cost can be set', () => {
+  const list = ruled(object({ l: { type: 'array', items: number } }), 'self.l.all(a, a >= 0)', 'self.l.exists(a, a == 0)')
+  const value = { l: Array.from({ length: 100 }, (_, index) => index) }
+  const before = { ...celBudgets }
+  try {
+    assert.deepEqual(validated(list, value).errors, [])
+    celBudgets.perCall = 100
+    assert.match(validated(list, value).errors.join(), /call cost exceeds limit for rule: self\.l\.all/)
+    Object.assign(celBudgets, before, { perRequest: 100 })
+    assert.match(validated(list, value).errors.join(), /validation failed due to running out of cost budget|cost budget/)
+  } finally {
+    Object.assign(celBudgets, before)
+  }
+})
+
 test('a default must obey the rules it stands under', () => {
   const check = new Check()
   const schema = object({
     a: { ...ruled(number, { rule: 'self > 0', message: 'must be positive' }), default: 0 },
     b: { ...ruled(number, 'self > 0'), default: 1 },
   })
-  validateDefaults(check.with(schema), { mustBePruned: true })
+  atOnce(validateDefaults(check.with(schema), { mustBePruned: true }))
   assert.deepEqual(check.errors.map(fieldErrorText), ['properties[a].default: Invalid value: 0: must be positive'])
 })

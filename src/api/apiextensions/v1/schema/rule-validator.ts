@@ -3,6 +3,7 @@
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
+import { celBudgets } from '#api/cel/cost-budgets.ts'
 import type { Program } from '#api/cel/environment.ts'
 import { CostExceeded } from '#api/cel/evaluate/frame.ts'
 import { type CompiledRule, compileRule } from '#api/cel/schema/compile-rule.ts'
@@ -17,8 +18,6 @@ type Schema = V1JSONSchemaProps
 type Fields = Readonly<Record<string, unknown>>
 type Rule = { readonly written: V1ValidationRule; readonly compiled: CompiledRule }
 
-/** All rules together may cost this much for one object. */
-const costBudget = 10_000_000
 const maxMessageBytes = 5 * 1024
 
 /** No further rule is looked at. */
@@ -26,6 +25,18 @@ class BudgetSpent extends Error {}
 
 /** Without `warn` what did not change must be right all the same. */
 export type RuleContext = { readonly check: Check<unknown>; readonly warn?: ((text: string) => void) | undefined }
+
+const noProperties: ReadonlyMap<string, RuleValidator> = new Map()
+
+/** Most of a schema are leaves without any. */
+function mayHaveRules(schema: Schema): boolean {
+  return (
+    schema['x-kubernetes-validations'] !== undefined ||
+    schema.properties !== undefined ||
+    schema.additionalProperties !== undefined ||
+    schema.items !== undefined
+  )
+}
 
 /** Made once for a version of a definition; undefined when its schema has no rules. */
 export class RuleValidator {
@@ -37,6 +48,7 @@ export class RuleValidator {
   readonly #items: RuleValidator | undefined
 
   static of(schema: Schema, isResource = true): RuleValidator | undefined {
+    if (!mayHaveRules(schema)) return undefined
     const validator = new RuleValidator(schema, isResource)
     const isNeeded = validator.#rules.length > 0 || validator.#properties.size > 0 || validator.#values || validator.#items
     return isNeeded ? validator : undefined
@@ -50,12 +62,14 @@ export class RuleValidator {
     this.#schema = schema
     this.#isResource = isResource
     this.#rules = type === undefined ? [] : written.map((rule) => ({ written: rule, compiled: compileRule(rule, type) }))
-    this.#properties = new Map(
-      Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-        const validator = inside(property)
-        return validator === undefined ? [] : [[name, validator] as const]
-      }),
-    )
+    let properties: Map<string, RuleValidator> | undefined
+    for (const name in schema.properties) {
+      const validator = inside(schema.properties[name] as Schema)
+      if (validator === undefined) continue
+      properties ??= new Map()
+      properties.set(name, validator)
+    }
+    this.#properties = properties ?? noProperties
     this.#values = isSchema(schema.additionalProperties) ? inside(schema.additionalProperties) : undefined
     this.#items = items && inside(items)
   }
@@ -178,7 +192,7 @@ export class RuleValidator {
 type Variables = { readonly self: Value; readonly oldSelf: Value | undefined }
 
 class Budget {
-  #left = costBudget
+  #left = celBudgets.perRequest
 
   run(program: Program, { self, oldSelf }: Variables): Value {
     const { value, cost } = program.evaluate((name) => (name === 'self' ? self : name === 'oldSelf' ? oldSelf : undefined))

@@ -30,34 +30,54 @@ const text = ({ field, body }: FieldError): string => `${field}: ${body}`
 
 /** What no structural schema can hold at all; upstream's words, or nothing. */
 export function unsupportedField(schema: Schema): string | undefined {
-  const named: [string, boolean][] = [
-    ['id', !!schema.id],
-    ['schema', !!schema.$schema],
-    ['$ref', !!schema.$ref],
-    ['patternProperties', Object.keys(schema.patternProperties ?? {}).length > 0],
-    ['dependencies', Object.keys(schema.dependencies ?? {}).length > 0],
-    ['additionalItems', schema.additionalItems != null],
-    ['definitions', Object.keys(schema.definitions ?? {}).length > 0],
-  ]
-  const found = named.find(([, isSet]) => isSet)
-  if (found !== undefined) return `OpenAPIV3Schema '${found[0]}' is not supported`
+  return unsupportedFields()(schema)
+}
+
+/** As `unsupportedField` for many schemas of which some lie in others: each of them is looked at once. */
+export function unsupportedFields(): (schema: Schema) => string | undefined {
+  const known = new Map<Schema, string | undefined>()
+  const find = (schema: Schema): string | undefined => {
+    if (!known.has(schema)) known.set(schema, unsupportedIn(schema, find))
+    return known.get(schema)
+  }
+  return find
+}
+
+function unsupportedIn(schema: Schema, find: (inside: Schema) => string | undefined): string | undefined {
+  const name = unsupportedName(schema)
+  if (name !== undefined) return `OpenAPIV3Schema '${name}' is not supported`
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
     return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
   }
   if (Array.isArray(schema.items) && schema.items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array"
-  const inside = [
-    ...(schema.allOf ?? []),
-    ...(schema.anyOf ?? []),
-    ...(schema.oneOf ?? []),
-    ...[schema.not, itemSchema(schema), schema.additionalProperties].filter(isSchema),
-    ...Object.values(schema.properties ?? {}),
-  ]
-  for (const each of inside) {
-    const error = unsupportedField(each)
+  for (const list of [schema.allOf, schema.anyOf, schema.oneOf]) {
+    for (const each of list ?? []) {
+      const error = find(each)
+      if (error !== undefined) return error
+    }
+  }
+  for (const each of [schema.not, itemSchema(schema), schema.additionalProperties]) {
+    const error = isSchema(each) ? find(each) : undefined
+    if (error !== undefined) return error
+  }
+  for (const name in schema.properties) {
+    const error = find(schema.properties[name] as Schema)
     if (error !== undefined) return error
   }
   return undefined
 }
+
+function unsupportedName(schema: Schema): string | undefined {
+  if (schema.id) return 'id'
+  if (schema.$schema) return 'schema'
+  if (schema.$ref) return '$ref'
+  if (hasKeys(schema.patternProperties)) return 'patternProperties'
+  if (hasKeys(schema.dependencies)) return 'dependencies'
+  if (schema.additionalItems != null) return 'additionalItems'
+  return hasKeys(schema.definitions) ? 'definitions' : undefined
+}
+
+const hasKeys = (map: object | undefined): boolean => map !== undefined && Object.keys(map).length > 0
 
 const emptyType = {
   root: 'must not be empty at the root',

@@ -2,9 +2,9 @@
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import { prune } from '#api/apiextensions/v1/schema/prune.ts'
-import { hasRules } from '#api/apiextensions/v1/schema/validate-rules.ts'
+import { hasOwnRules } from '#api/apiextensions/v1/schema/validate-rules.ts'
 import { validateValue } from '#api/apiextensions/v1/schema/validate-value.ts'
-import { itemSchema, someSchema } from '#api/apiextensions/v1/schema/walk.ts'
+import { itemSchema, someSchemaOnce } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { DecodeError } from '#api/codec/decode-error.ts'
 import { aggregateMessages, fieldErrorText } from '#api/meta/aggregate.ts'
@@ -12,11 +12,25 @@ import { Check } from '#api/meta/check.ts'
 import { coerceEmbeddedObject } from '#api/structural/coerce.ts'
 import { validateEmbedded } from '#api/structural/embedded-objects.ts'
 import { type Fields, type Shape, shapeOf } from '#api/structural/shape.ts'
+import type { Steps } from '#base/steps.ts'
 
 type DefaultRules = { readonly mustBePruned: boolean }
+/** What is asked about the schema of each default, and is known of those inside by then. */
+type Known = DefaultRules & {
+  hasRules(schema: V1JSONSchemaProps): boolean
+  hasEmbedded(schema: V1JSONSchemaProps): boolean
+  withoutIntOrString(schema: V1JSONSchemaProps): V1JSONSchemaProps
+}
 
-export function validateDefaults(check: Check<V1JSONSchemaProps>, rules: DefaultRules): void {
-  validateIn(check, rules, resourceOf(check.value))
+/** In steps, one for each default. */
+export function* validateDefaults(check: Check<V1JSONSchemaProps>, { mustBePruned }: DefaultRules): Steps<void> {
+  const known = {
+    mustBePruned,
+    hasRules: someSchemaOnce(hasOwnRules),
+    hasEmbedded: someSchemaOnce((schema) => schema['x-kubernetes-embedded-resource'] === true),
+    withoutIntOrString: withoutIntOrString(),
+  }
+  yield* validateIn(check, known, resourceOf(check.value))
 }
 
 /** The resource that a schema lies in, and what it looks like with nothing but a value at this place. */
@@ -26,26 +40,33 @@ function resourceOf(schema: V1JSONSchemaProps): Resource {
   return { schema, isMeta: false, around: (value) => ({ kind: 'Validation', apiVersion: 'validation/v1', ...(value as Fields) }) }
 }
 
-function validateIn(check: Check<V1JSONSchemaProps>, rules: DefaultRules, outer: Resource, isRoot = true): void {
+function* validateIn(check: Check<V1JSONSchemaProps>, rules: Known, outer: Resource, isRoot = true): Steps<void> {
   const schema = check.value
   const isEmbedded = schema['x-kubernetes-embedded-resource'] === true
   const resource = isEmbedded && !isRoot ? resourceOf(schema) : outer
-  if (schema.default != null) validateDefault(check, rules, resource)
+  if (schema.default != null) {
+    validateDefault(check, rules, resource)
+    yield
+  }
   const { around } = resource
   const items = itemSchema(schema)
   if (items !== undefined) {
-    validateIn(check.at('items').with(items), rules, { ...resource, around: (value) => around([value]) }, false)
+    yield* validateIn(check.at('items').with(items), rules, { ...resource, around: (value) => around([value]) }, false)
   }
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const isMeta = resource.isMeta || ((isEmbedded || isRoot) && metaFields.has(name))
     const inside = { ...resource, isMeta, around: (value: unknown) => around({ [name]: value }) }
-    validateIn(check.at('properties').key(name).with(property), rules, inside, false)
+    yield* validateIn(check.at('properties').key(name).with(property), rules, inside, false)
   }
 }
 
 const metaFields = new Set(['metadata', 'apiVersion', 'kind'])
 
-function validateDefault(check: Check<V1JSONSchemaProps>, { mustBePruned }: DefaultRules, resource: Resource): void {
+function validateDefault(
+  check: Check<V1JSONSchemaProps>,
+  { mustBePruned, hasRules, hasEmbedded, withoutIntOrString }: Known,
+  resource: Resource,
+): void {
   const schema = check.value
   const place = check.at('default')
   if (!resource.isMeta && mustBePruned && hasUnknownFields(schema)) place.invalid('must not have unknown fields')
@@ -55,8 +76,7 @@ function validateDefault(check: Check<V1JSONSchemaProps>, { mustBePruned }: Defa
     if (fault !== undefined) place.invalid(`must result in valid metadata: ${fault}`)
   }
   if (check.errors.length === before) validateValue(place, withoutIntOrString(schema))
-  const shape = shapeOf(schema)
-  if (!resource.isMeta && shape.hasEmbedded) validateEmbedded(schema.default, shape, place)
+  if (!resource.isMeta && hasEmbedded(schema)) validateEmbedded(schema.default, shapeOf(schema), place)
   if (check.errors.length === before && hasRules(schema)) validateByRules(place.with(schema))
 }
 
@@ -74,11 +94,22 @@ function metadataFault(object: Fields, schema: V1JSONSchemaProps): string | unde
 }
 
 /** Upstream does not look at this when it comes to defaults. */
-function withoutIntOrString(schema: V1JSONSchemaProps): V1JSONSchemaProps {
-  if (!someSchema(schema, (each) => each['x-kubernetes-int-or-string'] === true)) return schema
-  return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
-    key === 'x-kubernetes-int-or-string' ? undefined : value,
-  ) as V1JSONSchemaProps
+function withoutIntOrString(): Known['withoutIntOrString'] {
+  const isMarked = someSchemaOnce((schema) => schema['x-kubernetes-int-or-string'] === true)
+  const known = new Map<object, unknown>()
+  const without = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    const before = known.get(value)
+    if (before !== undefined) return before
+    const copy = Array.isArray(value)
+      ? value.map(without)
+      : Object.fromEntries(
+          Object.entries(value).flatMap(([key, each]) => (key === 'x-kubernetes-int-or-string' ? [] : [[key, without(each)]])),
+        )
+    known.set(value, copy)
+    return copy
+  }
+  return (schema) => (isMarked(schema) ? (without(schema) as V1JSONSchemaProps) : schema)
 }
 
 /** As a new value, and as one that replaces itself. */

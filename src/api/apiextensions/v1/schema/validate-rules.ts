@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { someSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
+import type { Steps } from '#base/steps.ts'
 
 export type StoredRules = {
   /** Expressions the stored definition already has may use what newer ones may not. */
@@ -11,18 +12,18 @@ export type StoredRules = {
   isUnchanged: boolean
 }
 
+export const hasOwnRules = (schema: V1JSONSchemaProps): boolean => (schema['x-kubernetes-validations']?.length ?? 0) > 0
 /** Whether there are any, here or inside. */
-export const hasRules = (schema: V1JSONSchemaProps): boolean =>
-  someSchema(schema, (each) => (each['x-kubernetes-validations']?.length ?? 0) > 0)
+const hasRules = (schema: V1JSONSchemaProps): boolean => someSchema(schema, hasOwnRules)
 
 /**
  * Reports rules that do not compile, have another type than bool, or cost too much; `check` stands at the root schema.
- * The schema is structural and sound. What validates them is loaded with the first rule.
+ * The schema is structural and sound. In steps, one for each rule. What validates them is loaded with the first rule.
  */
-export function validateRules(check: Check<V1JSONSchemaProps>, stored: StoredRules): void {
+export function* validateRules(check: Check<V1JSONSchemaProps>, stored: StoredRules): Steps<void> {
   const schema = check.value
   if (!hasRules(schema)) return
   const load = createRequire(import.meta.url)
   const { checkRules } = load('#api/apiextensions/v1/schema/check-rules.ts') as typeof import('#api/apiextensions/v1/schema/check-rules.ts')
-  checkRules(check, stored)
+  yield* checkRules(check, stored)
 }

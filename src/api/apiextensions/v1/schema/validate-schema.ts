@@ -1,6 +1,6 @@
 /** Validates the schema of a custom resource: what of OpenAPI it may use, and how lists, maps and rules may be declared. */
 import { followPath } from '#api/apiextensions/v1/schema/field-path.ts'
-import { unsupportedField } from '#api/apiextensions/v1/schema/structural.ts'
+import { unsupportedFields } from '#api/apiextensions/v1/schema/structural.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps, V1ValidationRule } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check } from '#api/meta/check.ts'
@@ -17,12 +17,13 @@ type SchemaContext = {
   /** Why there may be no default here; undefined where there may. */
   noDefaults: string | undefined
   isInsideMeta: boolean
+  unsupportedIn(schema: Schema): string | undefined
 }
 
 export const openApiTypes = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 
 export function validateOpenApiSchema(check: Check<Schema>, rules: SchemaRules): void {
-  validateSchema(check, { rules, isRoot: true, noDefaults: undefined, isInsideMeta: false })
+  validateSchema(check, { rules, isRoot: true, noDefaults: undefined, isInsideMeta: false, unsupportedIn: unsupportedFields() })
 }
 
 const metaFields = ['metadata', 'kind', 'apiVersion']
@@ -61,7 +62,7 @@ function validateSchema(check: Check<Schema>, around: SchemaContext): void {
   }
   validateMapType(check)
   validateListType(check, around.rules)
-  check.at('x-kubernetes-validations').each((item) => validateRule(item, schema))
+  check.at('x-kubernetes-validations').each((item) => validateRule(item, schema, around))
 }
 
 /** What of OpenAPI there is no support for. */
@@ -195,11 +196,12 @@ export function validateListKeys(schema: Schema, check: Check<V1JSONSchemaProps 
   if (items === undefined || (listType !== 'set' && listType !== 'map')) return
   if (items.nullable) check.dynamic('nullable').forbidden(`cannot be nullable when x-kubernetes-list-type is ${listType}`)
   if (listType === 'set') return
+  const isRequired = new Set(items.required)
   for (const key of schema['x-kubernetes-list-map-keys'] ?? []) {
     const property = items.properties?.[key]
     if (property === undefined) continue
     const place = check.dynamic('properties').key(key)
-    if (!items.required?.includes(key) && property.default == null) {
+    if (!isRequired.has(key) && property.default == null) {
       place
         .dynamic('default')
         .required('this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property')
@@ -214,7 +216,7 @@ const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvali
 const lineBreak = /[\n\r]/
 
 /** Everything about a rule but its expression. */
-function validateRule(check: Check<V1ValidationRule>, schema: Schema): void {
+function validateRule(check: Check<V1ValidationRule>, schema: Schema, { unsupportedIn }: SchemaContext): void {
   const rule = check.value
   const { rule: text = '', message = '', messageExpression = '', reason, fieldPath = '' } = rule
   if (text.trim() === '') check.at('rule').required('rule is not specified')
@@ -230,11 +232,11 @@ function validateRule(check: Check<V1ValidationRule>, schema: Schema): void {
   if (fieldPath === '') return
   if (fieldPath.trim() === '') check.at('fieldPath').or('').invalid('must be non-empty if specified')
   if (lineBreak.test(fieldPath)) check.at('fieldPath').or('').invalid('must not contain line breaks')
-  if (!leadsSomewhere(fieldPath, schema)) check.at('fieldPath').or('').invalid('must be a valid path')
+  if (unsupportedIn(schema) === undefined && !leadsSomewhere(fieldPath, schema))
+    check.at('fieldPath').or('').invalid('must be a valid path')
 }
 
 function leadsSomewhere(path: string, schema: Schema): boolean {
-  if (unsupportedField(schema) !== undefined) return true
   try {
     followPath(path, schema)
     return true

@@ -15,7 +15,7 @@ import { append } from '#base/append.ts'
 type Schema = V1JSONSchemaProps
 
 /** `matches` tells which of several alternatives came closest. */
-type Verdict = { faults: Fault[]; matches: number }
+type Result = { faults: Fault[]; matches: number }
 
 const faultless: { readonly faults: readonly Fault[] } = { faults: [] }
 
@@ -37,36 +37,36 @@ export function validateValue(check: Check<unknown>, schema: Schema, given?: { r
 /** A value that has a place of its own, and may have been there before. */
 function validatePart(value: unknown, schema: Schema, path: string, old: unknown): typeof faultless {
   if (isPlainlyValid(value, schema)) return faultless
-  const verdict = validate(value, schema, path, old)
-  if (verdict.faults.length === 0 || old === uncorrelated || !equalJson(value, old)) return verdict
+  const result = validate(value, schema, path, old)
+  if (result.faults.length === 0 || old === uncorrelated || !equalJson(value, old)) return result
   return faultless
 }
 
-function validate(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
-  const verdict: Verdict = { faults: [], matches: 0 }
+function validate(value: unknown, schema: Schema, path: string, old: unknown): Result {
+  const result: Result = { faults: [], matches: 0 }
   const said = new Set<string>()
   const add = (...found: (readonly Fault[])[]) => {
     for (const faults of found) {
       for (const fault of faults) {
         if (said.has(fault.message)) continue
         said.add(fault.message)
-        verdict.faults.push(fault)
+        result.faults.push(fault)
       }
     }
-    verdict.matches++
+    result.matches++
   }
   add(typeFaults(value, schema, path))
   if (value !== null) {
     const junctors = validateJunctors(value, schema, path, old)
     add(junctors.faults)
-    verdict.matches += junctors.matches
+    result.matches += junctors.matches
     if (typeof value === 'string') add(stringFaults(value, schema, path), formatFaults(value, schema, path))
     else if (typeof value === 'number' || typeof value === 'bigint') add(numberFaults(value, schema, path))
     else if (Array.isArray(value)) add(listFaults(value, schema, path, old))
   }
   add(enumFaults(value, schema, path))
   if (isFields(value)) add(objectFaults(value, schema, path, old))
-  return verdict
+  return result
 }
 
 type Fields = Record<string, unknown>
@@ -241,24 +241,24 @@ function objectFaults(object: Fields, schema: Schema, path: string, old: unknown
   return faults
 }
 
-function validateJunctors(value: unknown, schema: Schema, path: string, old: unknown): Verdict {
+function validateJunctors(value: unknown, schema: Schema, path: string, old: unknown): Result {
   const faults: Fault[] = []
   let matches = 0
-  const verdicts = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => validate(value, each, path, old))
-  const closest = (all: readonly Verdict[]) => all.reduce((best, each) => (each.matches > best.matches ? each : best))
-  const take = (verdict: Verdict | undefined) => {
-    append(faults, verdict?.faults ?? [])
-    matches += verdict?.matches ?? 0
+  const resultsOf = (schemas: readonly Schema[] | undefined) => (schemas ?? []).map((each) => validate(value, each, path, old))
+  const closest = (all: readonly Result[]) => all.reduce((best, each) => (each.matches > best.matches ? each : best))
+  const take = (result: Result | undefined) => {
+    append(faults, result?.faults ?? [])
+    matches += result?.matches ?? 0
   }
-  const isValid = (verdict: Verdict) => verdict.faults.length === 0
+  const isValid = (result: Result) => result.faults.length === 0
 
-  const any = verdicts(schema.anyOf)
+  const any = resultsOf(schema.anyOf)
   if (any.length > 0) {
     const first = any.find(isValid)
     if (first === undefined) faults.push(unplacedFault(`${quoted(path)} must validate at least one schema (anyOf)`))
     take(first ?? closest(any))
   }
-  const one = verdicts(schema.oneOf)
+  const one = resultsOf(schema.oneOf)
   if (one.length > 0) {
     const valid = one.filter(isValid)
     if (valid.length === 1) take(valid[0])
@@ -268,8 +268,8 @@ function validateJunctors(value: unknown, schema: Schema, path: string, old: unk
       if (valid.length === 0) take(closest(one))
     }
   }
-  const all = verdicts(schema.allOf)
-  for (const verdict of all) take(verdict)
+  const all = resultsOf(schema.allOf)
+  for (const result of all) take(result)
   if (!all.every(isValid)) {
     faults.push(unplacedFault(`${quoted(path)} must validate all the schemas (allOf)${all.some(isValid) ? '' : '. None validated'}`))
   }

@@ -7,6 +7,19 @@ export function someSchema(schema: V1JSONSchemaProps | undefined | null, is: (sc
   return is(schema) || schemasInside(schema).some((each) => someSchema(each, is))
 }
 
+/** As `someSchema` for many schemas of which some lie in others: each of them is looked at once. */
+export function someSchemaOnce(is: (schema: V1JSONSchemaProps) => boolean): (schema: V1JSONSchemaProps) => boolean {
+  const known = new Map<V1JSONSchemaProps, boolean>()
+  const some = (schema: V1JSONSchemaProps): boolean => {
+    const before = known.get(schema)
+    if (before !== undefined) return before
+    const found = is(schema) || schemasInside(schema).some((each) => each != null && some(each))
+    known.set(schema, found)
+    return found
+  }
+  return some
+}
+
 function schemasInside(schema: V1JSONSchemaProps): V1JSONSchemaProps[] {
   return [
     ...itemSchemas(schema),

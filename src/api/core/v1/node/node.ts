@@ -23,15 +23,17 @@ export const nodeResource = defineResource(Node, {
   },
 
   prepareForCreate(node, context) {
-    delete node.spec.configSource
-    delete node.status?.config
+    if (!context.isEnabled('DynamicKubeletConfig')) {
+      delete node.spec.configSource
+      delete node.status?.config
+    }
     dropDeclaredFeatures(node, undefined, context)
   },
   validate: validateNode,
   warningsOnCreate: nodeWarnings,
 
   prepareForUpdate(next, prev, context) {
-    if (prev.spec.configSource === undefined) delete next.spec.configSource
+    if (prev.spec.configSource === undefined && !context.isEnabled('DynamicKubeletConfig')) delete next.spec.configSource
     dropDeclaredFeatures(next, prev, context)
   },
   // Metadata is validated in between, hence not before.
@@ -50,8 +52,8 @@ export const nodeResource = defineResource(Node, {
   subresources: {
     status: {
       isSetOnCreate: true,
-      prepareForUpdate(next, prev) {
-        if (prev.status?.config === undefined) delete next.status?.config
+      prepareForUpdate(next, prev, { isEnabled }) {
+        if (prev.status?.config === undefined && !isEnabled('DynamicKubeletConfig')) delete next.status?.config
       },
       validateUpdate(_next, prev, check) {
         validateNodeUpdate(check, prev)

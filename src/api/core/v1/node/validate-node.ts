@@ -87,7 +87,7 @@ function validateTaints(check: Check<readonly V1Taint[]>): void {
     if (effect === '') at.at('effect').required()
     else validateTaintEffect(at.at('effect').or(''))
     const pair = `${effect}/${key}`
-    if (seen.has(pair)) duplicateBecause(asInternal('core.Taint', taint), 'taints must be unique by key and effect pair', at)
+    if (seen.has(pair)) duplicateBecause(() => asInternal('core.Taint', taint), 'taints must be unique by key and effect pair', at)
     seen.add(pair)
   }
 }

@@ -36,10 +36,11 @@ export const persistentVolumeResource = defineResource(PersistentVolume, {
   warningsOnCreate: volumeWarnings,
 
   revalidatesMetadata: false,
-  validateUpdate(_next, prev, check, context) {
+  *validateUpdate(_next, prev, check, context) {
     const options = volumeOptions(prev)
     validateObjectMeta(check.at('metadata'), metaRules)
     validatePersistentVolume(check, options)
+    yield
     validateObjectMeta(check.at('metadata'), metaRules)
     validatePersistentVolume(check, { ...options, skipsMountOptions: true })
     validatePersistentVolumeUpdate(check, prev, context)

@@ -7,19 +7,20 @@ type File = { path: string; source: string }
 
 export function overlappingPathWarnings(volumes: readonly V1Volume[]): string[] {
   const warnings: string[] = []
+  const budget = { comparisons: maxComparisons }
   for (const volume of volumes) {
     const { name, configMap, secret, downwardAPI, projected } = volume
     const warn = (kind: string, overlaps: readonly string[]) => {
       for (const overlap of overlaps) warnings.push(`volume ${quoted(name)} (${kind}): overlapping paths: ${overlap}`)
     }
-    if (configMap?.items) warn(`ConfigMap ${quoted(configMap.name ?? '')}`, overlaps(filesOf(configMap.items, '')))
-    if (secret?.items) warn(`Secret ${quoted(secret.secretName ?? '')}`, overlaps(filesOf(secret.items, '')))
-    if (downwardAPI?.items) warn('DownwardAPI', overlaps(filesOf(downwardAPI.items, '')))
+    if (configMap?.items) warn(`ConfigMap ${quoted(configMap.name ?? '')}`, overlaps(filesOf(configMap.items, ''), [], budget))
+    if (secret?.items) warn(`Secret ${quoted(secret.secretName ?? '')}`, overlaps(filesOf(secret.items, ''), [], budget))
+    if (downwardAPI?.items) warn('DownwardAPI', overlaps(filesOf(downwardAPI.items, ''), [], budget))
     const earlier: File[] = []
     for (const projection of projected?.sources ?? []) {
       const isEmpty = Object.values(projection).every((source) => source === undefined)
       if (isEmpty) warnings.push(`volume ${quoted(name)} (Projected) has no sources provided`)
-      else warn('Projected', overlaps(projectedFiles(projection), earlier))
+      else warn('Projected', overlaps(projectedFiles(projection), earlier, budget))
     }
   }
   return warnings
@@ -46,16 +47,15 @@ function projectedFiles(projection: V1VolumeProjection): File[] {
   return files
 }
 
-/** Past so many comparisons the list is no pod's, and the rest is not warned of. */
+/** Of all volumes together: past so many the list is no pod's, and the rest is not warned of. */
 const maxComparisons = 100_000
 
 /** Each file against those before it, to which it is then added: the same path, or one below the other. */
-function overlaps(files: readonly File[], earlier: File[] = []): string[] {
+function overlaps(files: readonly File[], earlier: File[], budget: { comparisons: number }): string[] {
   const found: string[] = []
-  let comparisons = 0
   for (const file of files) {
-    comparisons += earlier.length
-    if (comparisons > maxComparisons) break
+    budget.comparisons -= earlier.length
+    if (budget.comparisons < 0) break
     const trimmed = { ...file, path: file.path.replace(/\/+$/, '') }
     for (const other of earlier) if (isInTheWay(trimmed.path, other.path)) found.push(`${shown(trimmed)} with ${shown(other)}`)
     earlier.push(trimmed)

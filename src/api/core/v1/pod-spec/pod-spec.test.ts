@@ -246,6 +246,20 @@ test('resources', () => {
   ])
 })
 
+test('claims of a container: a claim and its parts exclude each other, and not all of what is wrong is told', () => {
+  const errorsWith = (claims: object[]) =>
+    errorsOf({ resourceClaims: [{ name: 'a', resourceClaimName: 'a' }], containers: [container({ resources: { claims } })] })
+  const at = 'spec.containers[0].resources.claims'
+  const part = (request: string) => ({ name: 'a', request })
+  assert.deepEqual(errorsWith([part('x'), part('y')]), [])
+  assert.deepEqual(errorsWith([part('x'), part('x')]), [`${at}[1]: Duplicate value: "a/x"`])
+  assert.deepEqual(errorsWith([part('x'), part('y'), { name: 'a' }]), [`${at}[2]: Duplicate value: "a"`, `${at}[2]: Duplicate value: "a"`])
+  assert.deepEqual(errorsWith([{ name: 'a' }, part('x')]), [`${at}[1]: Duplicate value: "a"`])
+  const many = errorsWith(Array.from({ length: 20_000 }, (_, index) => ({ name: `b${index}` })))
+  assert.equal(many[0], `${at}[0]: Not found: "b0": must be one of the names in pod.spec.resourceClaims: a`)
+  assert.ok(new Set(many).size <= 1001, `${new Set(many).size}`)
+})
+
 test('volumes', () => {
   const cases: Case[] = [
     ['none named means an empty directory', {}, []],

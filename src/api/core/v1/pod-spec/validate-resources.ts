@@ -46,6 +46,7 @@ function validateRequirements(check: Check<V1ResourceRequirements>, validateName
     hasCpuOrMemory ||= name === 'cpu' || name === 'memory'
   }
   for (const name in limits) {
+    if (check.isBeyondTelling) break
     const quantity = limits[name] ?? '0'
     const at = check.at('limits').key(name)
     validateName(at.with(name))
@@ -54,6 +55,7 @@ function validateRequirements(check: Check<V1ResourceRequirements>, validateName
     see(name)
   }
   for (const name in requests) {
+    if (check.isBeyondTelling) break
     const quantity = requests[name] ?? '0'
     const at = check.at('requests').key(name)
     validateName(at.with(name))
@@ -103,6 +105,9 @@ export function usesIndivisibleHugePages(spec: V1PodSpec): boolean {
 function validateClaims(check: Check<readonly V1ResourceClaim[]>, ofPod: ReadonlySet<string>): void {
   // `claim`, or `claim/request` where only a part of the claim is used.
   const seen = new Set<string>()
+  /** Of each claim, how many parts. */
+  const parts = new Map<string, number>()
+  let reason: string | undefined
   for (const at of check.items()) {
     const { name = '', request = '' } = at.value
     if (name === '') {
@@ -114,12 +119,16 @@ function validateClaims(check: Check<readonly V1ResourceClaim[]>, ofPod: Readonl
       if (request !== '') mustBe(dns1123Label, at.at('request').or(''))
       const key = request === '' ? name : `${name}/${request}`
       if (seen.has(key)) at.duplicate(key)
-      else if (request === '') {
-        for (const other of seen) if (other.startsWith(`${name}/`)) at.duplicate(name)
-      }
+      else if (request === '') for (let count = parts.get(name) ?? 0; count > 0; count--) at.duplicate(name)
+      else parts.set(name, (parts.get(name) ?? 0) + 1)
       seen.add(key)
     }
-    if (!ofPod.has(name)) notFoundBecause(name, notAClaimOf(ofPod), at)
+    if (ofPod.has(name)) continue
+    const because = () => {
+      reason ??= notAClaimOf(ofPod)
+      return reason
+    }
+    notFoundBecause(name, because, at)
   }
 }
 

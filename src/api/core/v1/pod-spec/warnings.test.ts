@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { podResource } from '#api/core/v1/pod/pod.ts'
+import { overlappingPathWarnings } from '#api/core/v1/pod-spec/overlapping-paths.ts'
 import { podTemplateWarnings } from '#api/core/v1/pod-spec/warnings.ts'
 import type { V1PodSpec } from '#api/core/v1/types.gen.ts'
 import { FeatureGates } from '#api/meta/feature-gates.ts'
@@ -126,4 +127,11 @@ test('names and annotations', () => {
   assert.deepEqual(warningsOf({}, { [seccomp]: 'unconfined' }), [
     `metadata.annotations[${seccomp}]: non-functional in v1.27+; use the "seccompProfile" field instead`,
   ])
+})
+
+test('of thousands of sources that stand in the way of each other some are told', () => {
+  const sources = Array.from({ length: 2000 }, () => ({ serviceAccountToken: { path: 'token' } }))
+  const warnings = overlappingPathWarnings([{ name: 'v', projected: { sources } }])
+  assert.equal(warnings[0], 'volume "v" (Projected): overlapping paths: "token" (ServiceAccountToken) with "token" (ServiceAccountToken)')
+  assert.ok(warnings.length <= 100_000, `${warnings.length}`)
 })

@@ -100,12 +100,12 @@ function warnOfNodeLabels(spec: V1PodSpec, path: string, warnings: string[]): vo
   const affinity = spec.affinity?.nodeAffinity
   if (affinity === undefined) return
   const at = `${path}.affinity.nodeAffinity`
-  const { requiredDuringSchedulingIgnoredDuringExecution: must, preferredDuringSchedulingIgnoredDuringExecution: wish } = affinity
+  const { requiredDuringSchedulingIgnoredDuringExecution: must, preferredDuringSchedulingIgnoredDuringExecution: preferred } = affinity
   for (const [index, term] of (must?.nodeSelectorTerms ?? []).entries()) {
     const termPath = `${at}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[${index}]`
     append(warnings, nodeSelectorTermWarnings(term, false, termPath))
   }
-  for (const [index, { preference }] of (wish ?? []).entries()) {
+  for (const [index, { preference }] of (preferred ?? []).entries()) {
     const termPath = `${at}.preferredDuringSchedulingIgnoredDuringExecution[${index}].preference`
     append(warnings, nodeSelectorTermWarnings(preference, true, termPath))
   }

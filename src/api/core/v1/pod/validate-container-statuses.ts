@@ -49,22 +49,27 @@ function validateAllocatedResources(
   check: Check<readonly V1ContainerStatus[] | undefined>,
   containers: readonly V1Container[] | undefined,
 ): void {
+  if (!check.value?.some(({ allocatedResourcesStatus }) => allocatedResourcesStatus !== undefined)) return
+  // Of containers with one name the first counts.
+  const byName = new Map(containers?.toReversed().map((container) => [container.name, { container, claims: claimsOf(container) }]))
   for (const place of check.items()) {
-    const { name } = place.value
-    const container = containers?.find((each) => each.name === name)
+    const { container, claims } = byName.get(place.value.name) ?? {}
     for (const at of place.at('allocatedResourcesStatus').items()) {
       const allocated = at.value
-      if (container) validateAllocatedName(at.at('name').or(''), container)
+      if (container && claims) validateAllocatedName(at.at('name').or(''), container, claims)
       validateHealths(allocated, at.at('resources'))
     }
   }
 }
 
-function validateAllocatedName(check: Check<string>, { resources }: V1Container): void {
+function claimsOf({ resources }: V1Container): ReadonlySet<string> {
+  return new Set(resources?.claims?.map(({ name, request }) => `claim:${name}${request ? `/${request}` : ''}`))
+}
+
+function validateAllocatedName(check: Check<string>, { resources }: V1Container, claims: ReadonlySet<string>): void {
   const name = check.value
   if (name.startsWith('claim:')) {
-    const claims = (resources?.claims ?? []).map((claim) => `claim:${claim.name}${claim.request ? `/${claim.request}` : ''}`)
-    if (claims.includes(name)) return
+    if (claims.has(name)) return
     const format = "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
     check.invalid(`must match one of the container's resource claims in a format ${format}`)
   } else if (resources?.requests?.[name] === undefined) check.invalid("must match one of the container's resource requests")

@@ -8,8 +8,11 @@ import type { Check } from '#api/meta/check.ts'
 /** `check` stands at the status. */
 export function validateContainerStateUpdates(check: Check<V1PodStatus>, prev: V1Pod, options: PodValidationOptions): void {
   const { spec = noSpec, status = {} } = prev
-  const mayRestart = (list: 'containers' | 'initContainers') => (name: string, exitCode: number) =>
-    mayContainerRestart(spec, list, name, exitCode, options)
+  const mayRestart = (list: 'containers' | 'initContainers') => {
+    // The first of a name.
+    const named = new Map((spec[list] ?? []).toReversed().map((container) => [container.name, container]))
+    return (name: string, exitCode: number) => mayContainerRestart(spec, list, named.get(name), exitCode, options)
+  }
   const isFree = options.allowContainerRestartRules && options.allowRestartAllContainers && restartsAllContainers(spec)
   if (!isFree) {
     validateTransitions(check.at('containerStatuses'), status.containerStatuses, mayRestart('containers'))
@@ -31,12 +34,11 @@ function validateTransitions(
   prev: readonly V1ContainerStatus[] = [],
   mayRestart: (name: string, exitCode: number) => boolean,
 ): void {
-  const next = check.value ?? []
+  const alive = new Set((check.value ?? []).filter(({ state }) => !state?.terminated).map(({ name }) => name))
   for (const [index, old] of prev.entries()) {
     const terminated = old.state?.terminated
     if (!terminated) continue
-    const revived = next.some(({ name, state }) => name === old.name && !state?.terminated)
-    if (!revived || mayRestart(old.name, terminated.exitCode ?? 0)) continue
+    if (!alive.has(old.name) || mayRestart(old.name, terminated.exitCode ?? 0)) continue
     check.at(index).at('state').forbidden('may not be transitioned to non-terminated state')
   }
 }
@@ -44,11 +46,10 @@ function validateTransitions(
 function mayContainerRestart(
   spec: V1PodSpec,
   list: 'containers' | 'initContainers',
-  name: string,
+  container: V1Container | undefined,
   exitCode: number,
   options: PodValidationOptions,
 ): boolean {
-  const container = spec[list]?.find((each) => each.name === name)
   if (options.allowContainerRestartRules) return container !== undefined && shouldRestart(container, spec, exitCode, options)
   if (spec.restartPolicy === 'Always' || (exitCode !== 0 && spec.restartPolicy === 'OnFailure')) return true
   return list === 'initContainers' && container !== undefined && isSidecar(container)

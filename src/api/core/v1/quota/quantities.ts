@@ -31,7 +31,8 @@ export function increase(next: Quantities, prev: Quantities): Quantities {
 }
 
 export function pick(amounts: Quantities, names: readonly string[]): Quantities {
-  return filtered(amounts, (_, name) => names.includes(name))
+  const wanted = new Set(names)
+  return filtered(amounts, (_, name) => wanted.has(name))
 }
 
 export const withoutZeros = (amounts: Quantities): Quantities => filtered(amounts, (amount) => !amount.isZero)

@@ -8,6 +8,7 @@ import type { V1Pod, V1ResourceQuota } from '#api/core/v1/types.gen.ts'
 import { type GroupResource, groupResourceText } from '#api/meta/gvk.ts'
 import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
+import { defined } from '#base/defined.ts'
 
 const now = Date.parse('2026-01-01T00:10:00Z')
 const lookups = {
@@ -144,7 +145,7 @@ test('scopes', () => {
   const isIn = (object: object, spec: object, resource = 'pods') =>
     isInScopes(evaluatorOf(resource), quota(spec), object as KubernetesObject)
   const selector = (scopeName: string, operator: string, values?: string[]) => ({
-    scopeSelector: { matchExpressions: [{ scopeName, operator, ...(values ? { values } : {}) }] },
+    scopeSelector: { matchExpressions: [{ scopeName, operator, ...defined({ values }) }] },
   })
   const cases: [object, object, boolean][] = [
     [pod(), {}, true],

@@ -91,6 +91,6 @@ export function boundTo(volume: V1PersistentVolume, claim: V1PersistentVolumeCla
   return {
     ...volume,
     metadata: { ...volume.metadata, ...defined({ annotations }) },
-    spec: { ...volume.spec, ...(isNamed ? {} : { claimRef: referenceToClaim(claim) }) },
+    spec: { ...volume.spec, ...defined({ claimRef: isNamed ? undefined : referenceToClaim(claim) }) },
   }
 }
