@@ -3,7 +3,7 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ReadStream } from 'node:tty'
-import { systemCall } from '#base/system-calls.ts'
+import { SystemCallError, systemCall } from '#base/system-calls.ts'
 
 const here = -100
 const fifoMode = 0o010000
@@ -30,8 +30,9 @@ export const descriptors = {
     try {
       systemCall('flock', descriptor, 2 | 4)
       return { isOurs: true, descriptor }
-    } catch {
+    } catch (error) {
       closeSync(descriptor)
+      if (!(error instanceof SystemCallError && error.code === 'EAGAIN')) throw error
       return { isOurs: false, descriptor: -1 }
     }
   },

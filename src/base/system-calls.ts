@@ -23,7 +23,12 @@ export class SystemCallError extends Error {
   }
 }
 
-const errnoNames = new Map(Object.entries(constants.errno).map(([name, value]) => [value, name]))
+// Of two names for one number the first is the usual one: EAGAIN, not EWOULDBLOCK.
+const errnoNames = new Map(
+  Object.entries(constants.errno)
+    .map(([name, value]) => [value, name] as const)
+    .reverse(),
+)
 
 /** As the C library says it: `no such file or directory`. */
 export function errorTextOf(errno: number): string {

@@ -1,12 +1,12 @@
 /** Docker as a container runtime, spoken to in the words of CRI: what dockershim was in the kubelet. */
 import type { Clock } from '#base/clock.ts'
-import { descriptors } from '#base/descriptors.ts'
 import type { Files } from '#base/files.ts'
 import type { GrpcError } from '#base/grpc.ts'
 import type { Logger } from '#base/log.ts'
 import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import type { UpgradeClient } from '#base/upgrade-client.ts'
+import { lockDirectory } from '#runtime/directory-lock.ts'
 import { DockerClient } from '#runtime/docker/docker-client.ts'
 import { DockerContainers } from '#runtime/docker/docker-containers.ts'
 import { DockerEvents } from '#runtime/docker/docker-events.ts'
@@ -97,9 +97,7 @@ export class DockerRuntime implements CriProvider, AsyncDisposable {
     const { files, clock, random, logger } = seams
     await using stack = new AsyncDisposableStack()
     await files.makeDirectory(directory)
-    const lock = descriptors.lock(runtimePaths(directory).lock)
-    if (!lock.isOurs) throw new Error(`another process runs containers in ${directory}`)
-    stack.defer(() => descriptors.close(lock.descriptor))
+    stack.use(await lockDirectory(directory, runtimePaths(directory).lock, { files, clock }))
     const docker = stack.use(await DockerClient.connect(endpoint, clock, seams.http?.()))
     const { CgroupDriver } = await docker.json<DockerInfo>('GET', '/info')
     const context = {

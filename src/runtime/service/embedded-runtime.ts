@@ -2,7 +2,6 @@
 import { type CgroupFiles, findCgroups } from '#base/cgroup-files.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
-import { descriptors } from '#base/descriptors.ts'
 import type { Files } from '#base/files.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { Logger } from '#base/log.ts'
@@ -10,6 +9,7 @@ import type { Processes } from '#base/processes.ts'
 import type { Random } from '#base/random.ts'
 import { thisProcessor } from '#base/system-calls.ts'
 import { Containers } from '#runtime/containers/containers.ts'
+import { lockDirectory } from '#runtime/directory-lock.ts'
 import { ImageStore } from '#runtime/images/image-store.ts'
 import { boundingSetIn } from '#runtime/launch/capabilities.ts'
 import { Launcher } from '#runtime/launch/launcher.ts'
@@ -86,9 +86,7 @@ export class EmbeddedRuntime implements AsyncDisposable {
     await using stack = new AsyncDisposableStack()
     const paths = runtimePaths(directory)
     await files.makeDirectory(paths.exits)
-    const lock = descriptors.lock(paths.lock)
-    if (!lock.isOurs) throw new Error(`another process runs containers in ${directory}`)
-    stack.defer(() => descriptors.close(lock.descriptor))
+    stack.use(await lockDirectory(directory, paths.lock, { files, clock }))
     const launcher = stack.use(new Launcher())
     const table = await ProcessTable.open(files)
     // Root of a user namespace may have been given some: in a container around us, say.
