@@ -1,6 +1,6 @@
 /** The real kubectl, in every version that this machine has. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
@@ -33,9 +33,20 @@ function minor(version: string): number {
   return Number(version.split('.')[1])
 }
 
-/** Discovery is cached per server and port for hours: each test gets a cache of its own. */
+const caches: string[] = []
+process.on('exit', () => {
+  for (const directory of caches) rmSync(directory, { recursive: true, force: true })
+})
+
+/** Discovery is cached per server and port for hours: each test gets a cache of its own, which goes with the test's process. */
+function discoveryCache(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  caches.push(directory)
+  return directory
+}
+
 export function kubectl(path: string, version: string, kubeconfig: string): Kubectl {
-  const cache = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  const cache = discoveryCache()
   return {
     version,
     run(args, { input, environment = {} } = {}) {
@@ -53,7 +64,7 @@ export function kubectl(path: string, version: string, kubeconfig: string): Kube
 
 /** As `kubectl`, without holding up this process: for tests that serve what kubectl asks for. */
 export function kubectlBeside(path: string, kubeconfig: string): (args: readonly string[], input?: string) => Promise<KubectlResult> {
-  const cache = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  const cache = discoveryCache()
   return (args, input) =>
     new Promise((resolve) => {
       const child = spawn(path, ['--kubeconfig', kubeconfig, '--cache-dir', cache, ...args], {
@@ -81,7 +92,7 @@ export async function portForward(
   target: string,
   port: string | number,
 ): Promise<AsyncDisposable & { url: string }> {
-  const cache = mkdtempSync(join(tmpdir(), 'kube-cache-'))
+  const cache = discoveryCache()
   const args = ['--kubeconfig', kubeconfig, '--cache-dir', cache, 'port-forward', target, `:${port}`]
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
