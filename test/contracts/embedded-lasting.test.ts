@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
-import { nodeFiles as files } from '#base/files.ts'
+import { type Files, nodeFiles as files } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { silentLogger as logger } from '#base/log.ts'
 import { nodeProcesses as processes } from '#base/processes.ts'
@@ -187,6 +187,35 @@ describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 600_0
   test('two agents do not use one directory', async () => {
     const { networking, paths } = world.runtime
     const seams = { files, processes, logger, random, clock: systemClock, http: () => nodeHttpClient() }
-    await assert.rejects(EmbeddedRuntime.open({ directory: paths.root, version: '', networking }, seams), /another process runs containers/)
+    await assert.rejects(EmbeddedRuntime.open({ directory: paths.root, version: '', networking }, seams), {
+      message: `another process (PID ${process.pid}) runs containers in ${paths.root}: stop it first`,
+    })
+  })
+})
+
+describe('a disk that is slower than a container', { skip: whyNoEmbedded(), timeout: 600_000 }, () => {
+  test('what a container with a terminal has said is in its log, though its end is noticed before its start is written down', async () => {
+    const isEndWritten = Promise.withResolvers<void>()
+    const recordFiles: Files = {
+      ...files,
+      async write(path, content, options) {
+        const [, state] = path.endsWith('container.json') ? (/"state":"(\w+)"/.exec(String(content)) ?? []) : []
+        if (state === 'exited') isEndWritten.resolve()
+        if (state === 'running') await isEndWritten.promise
+        await files.write(path, content, options)
+      },
+    }
+    await using world = await startTestEmbedded({ recordFiles })
+    using client = await world.client()
+    const logDirectory = join(world.directory, 'logs')
+    const config = { metadata: { name: 'fast', namespace: 'default', uid: 'fast', attempt: 0 }, logDirectory }
+    const { podSandboxId } = await client.call('runPodSandbox', { config, runtimeHandler: '' })
+    const container: ContainerConfig = {
+      ...{ metadata: { name: 'main', attempt: 0 }, image: { image: testImage }, command: ['echo', 'said'], logPath: 'log' },
+      tty: true,
+    }
+    const { containerId } = await client.call('createContainer', { podSandboxId, config: container, sandboxConfig: config })
+    await client.call('startContainer', { containerId })
+    assert.match(readFileSync(join(logDirectory, 'log'), 'utf8'), / stdout F said\r?\n$/)
   })
 })

@@ -14,8 +14,8 @@ const path = (process.env['PATH'] ?? '')
   .split(':')
   .filter((each) => !each.includes('node_modules'))
   .join(':')
-// Tests that are run inside a test would say nothing of themselves.
-const env = { ...process.env, PATH: path, NODE_TEST_CONTEXT: undefined }
+// Tests that are run inside a test would say nothing of themselves; options for our Node need not be the machine's.
+const env = { ...process.env, PATH: path, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined }
 const newerFirst = `${dirname(process.execPath)}:${path}`
 
 function run(command: string, args: string[], cwd: string): string {

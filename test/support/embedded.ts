@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { findCgroups } from '#base/cgroup-files.ts'
 import { systemClock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
-import { nodeFiles as files } from '#base/files.ts'
+import { type Files, nodeFiles as files } from '#base/files.ts'
 import { nodeHttpClient } from '#base/http-client.ts'
 import { silentLogger } from '#base/log.ts'
 import { thisProcess } from '#base/machine.ts'
@@ -44,7 +44,13 @@ export type TestEmbedded = TestRuntime & {
   readonly runtime: EmbeddedRuntime
 }
 
-export async function startTestEmbedded({ ociRuntime }: { ociRuntime?: string } = {}): Promise<TestEmbedded> {
+export async function startTestEmbedded({
+  ociRuntime,
+  recordFiles = files,
+}: {
+  ociRuntime?: string
+  recordFiles?: Files
+} = {}): Promise<TestEmbedded> {
   const directory = mkdtempSync(join(tmpdir(), 'tn-embedded-'))
   const networks = join(directory, 'cni')
   const bridge = bridgeNameOf(directory)
@@ -59,7 +65,7 @@ export async function startTestEmbedded({ ociRuntime }: { ociRuntime?: string } 
         ...defined({ rootless: thisProcess.userNamespace, ociRuntime }),
         networking: podNetworking({ configDirectory: networks, binDirectory: '/nowhere' }, { files, processes, clock: systemClock }),
       },
-      { files, clock: systemClock, random: systemRandom, logger: silentLogger, processes, http: () => nodeHttpClient() },
+      { files: recordFiles, clock: systemClock, random: systemRandom, logger: silentLogger, processes, http: () => nodeHttpClient() },
     )
   let runtime: EmbeddedRuntime | undefined = await open()
   const connection = new LastingConnection(() => (runtime === undefined ? undefined : embeddedProvider(runtime)))

@@ -268,11 +268,13 @@ export class Containers {
       // Before anybody sees that it runs: who stops it at once must have an end to wait for.
       this.#outputs.set(record.id, output)
       this.#ends.set(record.id, Promise.withResolvers())
-      await this.#records.save(running)
+      // And before an end can be noticed, which closes the log: what was not read by then is lost.
       if (terminal !== undefined) output.readTerminal(terminal)
+      await this.#records.save(running)
       this.#options.onChange(running, 'started')
       // It may have ended before anybody waited for it.
       await this.noticeEnd(record.id)
+      await this.#noticeLost(record.id)
     } finally {
       for (const descriptor of opened) descriptors.close(descriptor)
     }
