@@ -79,6 +79,8 @@ export function readTypeRecord(line: string, schemaOf: (name: string) => TypeSch
   }
 }
 
+const notInlined: FieldSchema['inlined'] = []
+
 export function readField(record: FieldRecord, home: string, schemaOf: (name: string) => TypeSchema): FieldSchema {
   const [name, goName, type, flags, protobufNumber, traits = {}] = record
   return {
@@ -90,7 +92,7 @@ export function readField(record: FieldRecord, home: string, schemaOf: (name: st
     required: flags.includes('r'),
     nullable: flags.includes('n'),
     protobufNumber,
-    inlined: traits.in?.map(([goName, protobufNumber]) => ({ goName, protobufNumber })) ?? [],
+    inlined: traits.in?.map(([goName, protobufNumber]) => ({ goName, protobufNumber })) ?? notInlined,
     ...defined({
       default: traits.d,
       itemsDefault: traits.i,
@@ -141,17 +143,7 @@ class TypeReader {
   #message(kind: 'message' | SchemaOrSchema['kind'], pointer: boolean, reference: string): ValueSchema {
     const name = reference.startsWith('.') ? this.#home + reference : reference
     const [version = '', goName = ''] = name.split('.').slice(-2)
-    const schemaOf = this.#schemaOf
-    let type: TypeSchema | undefined
-    return {
-      kind,
-      pointer,
-      goType: `${version}.${goName}${goSuffixes[kind]}`,
-      get type() {
-        type ??= schemaOf(name)
-        return type
-      },
-    }
+    return new MessageValue(kind, pointer, `${version}.${goName}${goSuffixes[kind]}`, name, this.#schemaOf) as ValueSchema
   }
 
   #take(char: string): boolean {
@@ -166,6 +158,29 @@ class TypeReader {
     const name = this.#code.slice(this.#at, end)
     this.#at = end + 1
     return name
+  }
+}
+
+/** A class, of which there are thousands of objects: a getter that an object has of its own takes several times the memory. */
+class MessageValue<Kind extends 'message' | SchemaOrSchema['kind']> {
+  readonly kind: Kind
+  readonly pointer: boolean
+  readonly goType: string
+  readonly #name: string
+  readonly #schemaOf: (name: string) => TypeSchema
+  #type: TypeSchema | undefined
+
+  constructor(kind: Kind, pointer: boolean, goType: string, name: string, schemaOf: (name: string) => TypeSchema) {
+    this.kind = kind
+    this.pointer = pointer
+    this.goType = goType
+    this.#name = name
+    this.#schemaOf = schemaOf
+  }
+
+  get type(): TypeSchema {
+    this.#type ??= this.#schemaOf(this.#name)
+    return this.#type
   }
 }
 

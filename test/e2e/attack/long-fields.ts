@@ -63,7 +63,7 @@ function* valuesIn(value: ValueSchema, path: string[], within: ReadonlySet<strin
     yield* valuesIn(value.values, [...path, 'k'], within)
   } else if (value.kind === 'message') yield* longValues(value.type, path, within)
   else if (value.kind === 'schemaOrArray' || value.kind === 'schemaOrStringArray') {
-    const items: ValueSchema = { ...value, kind: value.kind === 'schemaOrArray' ? 'message' : 'string' }
+    const items: ValueSchema = { ...value, type: value.type, kind: value.kind === 'schemaOrArray' ? 'message' : 'string' }
     yield { path, value: { ...value, kind: 'list', items, wrapped: false }, owner: '', mergeKey: undefined }
   }
 }

@@ -56,52 +56,89 @@ export type MapForm = {
 
 export type MergeField = { readonly element: PathElement; readonly type: MergeType }
 
+export type KeyDefault = (key: string) => JsonValue | undefined
+
 /** A form whose parts are found on first use: types refer to each other in circles. */
 export function lazyList(atomic: boolean, keyNames: readonly string[], element: () => MergeType, defaultOf: KeyDefault): ListForm {
-  let resolved: MergeType | undefined
-  let keys: readonly ListKey[] | undefined
-  return {
-    kind: 'list',
-    atomic,
-    known: new Map(),
-    get keys() {
-      keys ??= [...keyNames].sort().map((name) => ({ name, default: defaultOf(name) }))
-      return keys
-    },
-    get element() {
-      resolved ??= element()
-      return resolved
-    },
+  return new LazyList(atomic, keyNames, element, defaultOf)
+}
+
+export function lazyMap(atomic: boolean, names: Iterable<string>, typeOf: TypeOfField, element?: () => MergeType): MapForm {
+  return new LazyMap(atomic, names, typeOf, element)
+}
+
+type TypeOfField = (name: string) => MergeType
+
+// Classes, of which there are thousands of objects once every kind was written to: getters that an object has of its own, each with what
+// it closes over, take eight times the memory.
+class LazyList implements ListForm {
+  readonly kind = 'list'
+  readonly atomic: boolean
+  readonly known = new Map<string, PathElement>()
+  readonly #keyNames: readonly string[]
+  readonly #elementOf: () => MergeType
+  readonly #defaultOf: KeyDefault
+  #keys: readonly ListKey[] | undefined
+  #element: MergeType | undefined
+
+  constructor(atomic: boolean, keyNames: readonly string[], element: () => MergeType, defaultOf: KeyDefault) {
+    this.atomic = atomic
+    this.#keyNames = keyNames
+    this.#elementOf = element
+    this.#defaultOf = defaultOf
+  }
+
+  get keys(): readonly ListKey[] {
+    this.#keys ??= [...this.#keyNames].sort().map((name) => ({ name, default: this.#defaultOf(name) }))
+    return this.#keys
+  }
+  get element(): MergeType {
+    this.#element ??= this.#elementOf()
+    return this.#element
   }
 }
 
-export type KeyDefault = (key: string) => JsonValue | undefined
+class LazyMap implements MapForm {
+  readonly kind = 'map'
+  readonly atomic: boolean
+  readonly fields: ReadonlyMap<string, MergeField>
+  readonly #elementOf: (() => MergeType) | undefined
+  #fieldsByElement: ReadonlyMap<PathElement, MergeField> | undefined
+  #element: MergeType | undefined
 
-export function lazyMap(atomic: boolean, names: Iterable<string>, typeOf: (name: string) => MergeType, element?: () => MergeType): MapForm {
-  const fields = new Map<string, MergeField>()
-  const fieldsByElement = new Map<PathElement, MergeField>()
-  for (const name of names) {
-    let type: MergeType | undefined
-    const field: MergeField = {
-      element: fieldElement(name),
-      get type() {
-        type ??= typeOf(name)
-        return type
-      },
-    }
-    fields.set(name, field)
-    fieldsByElement.set(field.element, field)
+  constructor(atomic: boolean, names: Iterable<string>, typeOf: TypeOfField, element: (() => MergeType) | undefined) {
+    this.atomic = atomic
+    const fields = new Map<string, MergeField>()
+    for (const name of names) fields.set(name, new LazyField(name, typeOf))
+    this.fields = fields
+    this.#elementOf = element
   }
-  let resolved: MergeType | undefined
-  return {
-    kind: 'map',
-    atomic,
-    fields,
-    fieldsByElement,
-    get element() {
-      if (element !== undefined) resolved ??= element()
-      return resolved
-    },
+
+  get fieldsByElement(): ReadonlyMap<PathElement, MergeField> {
+    this.#fieldsByElement ??= new Map(Array.from(this.fields.values(), (field) => [field.element, field]))
+    return this.#fieldsByElement
+  }
+  get element(): MergeType | undefined {
+    if (this.#elementOf !== undefined) this.#element ??= this.#elementOf()
+    return this.#element
+  }
+}
+
+class LazyField implements MergeField {
+  readonly element: PathElement
+  readonly #name: string
+  readonly #typeOf: TypeOfField
+  #type: MergeType | undefined
+
+  constructor(name: string, typeOf: TypeOfField) {
+    this.element = fieldElement(name)
+    this.#name = name
+    this.#typeOf = typeOf
+  }
+
+  get type(): MergeType {
+    this.#type ??= this.#typeOf(this.#name)
+    return this.#type
   }
 }
 
