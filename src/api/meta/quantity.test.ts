@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Random, seededRandom } from '#base/random.ts'
+import { letGoOfSpareMemory } from '#base/spare-memory.ts'
 import {
   canonicalQuantity,
   compareQuantities,
@@ -236,4 +237,13 @@ test('quantities obey arithmetic, and their canonical form says the same number'
     }
     assert.ok(Math.abs(a.value()) >= Math.abs(a.toNumber()) - 1e-6, message)
   }
+})
+
+test('texts that were read are forgotten by an idle process', () => {
+  const read = parseQuantity('1234567')
+  assert.equal(parseQuantity('1234567'), read)
+  letGoOfSpareMemory()
+  assert.notEqual(parseQuantity('1234567'), read)
+  assert.deepEqual(parseQuantity('1234567'), read)
+  assert.equal(parseQuantity('0'), zeroQuantity)
 })

@@ -1,4 +1,5 @@
 /** Amounts of resources: exact decimal numbers with a suffix (`100m`, `1Gi`, `2e3`), written the way upstream writes them. */
+import { keepsSpareMemory } from '#base/spare-memory.ts'
 
 /** The family of suffixes a quantity was written with, and is written back with. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent'
@@ -129,6 +130,10 @@ export function milliQuantityOf(milliValue: number | bigint, format: QuantityFor
 const maxParsed = 4096
 const maxParsedLength = 32
 const parsed = new Map<string, Quantity>([['0', zeroQuantity]])
+keepsSpareMemory(() => {
+  parsed.clear()
+  parsed.set('0', zeroQuantity)
+})
 
 /** Throws a QuantityError in upstream's words. */
 export function parseQuantity(text: string): Quantity {
