@@ -44,14 +44,20 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
   },
   *validate(definition, check, { requestVersion }) {
     validateName(definition, check.at('metadata'))
-    yield* validateSpec(check.at('spec').with(unversionedSpec(definition.spec)), relaxedFor(requestVersion, strict))
+    const spec = unversionedSpec(definition.spec)
+    yield
+    yield* validateSpec(check.at('spec').with(spec), relaxedFor(requestVersion, strict))
+    yield
     validateStatus(definition, check.at('status'))
     if (isOldVersion(requestVersion)) return
     validateApproval(check, undefined)
     if (definition.spec.preserveUnknownFields) check.at('spec').at('preserveUnknownFields').invalid(preserveInSchema, true)
   },
   *validateUpdate(next, prev, check, { requestVersion }) {
-    const [spec, prevSpec] = [unversionedSpec(next.spec), unversionedSpec(prev.spec)]
+    const spec = unversionedSpec(next.spec)
+    yield
+    const prevSpec = unversionedSpec(prev.spec)
+    yield
     const strictness = yield* strictnessFor(spec, prevSpec, isEstablished(prev))
     yield* validateSpec(check.at('spec').with(spec), relaxedFor(requestVersion, strictness))
     if (isEstablished(prev)) {
@@ -60,6 +66,7 @@ export const customResourceDefinitionResource = defineResource(CustomResourceDef
     }
     mustNotChange(check.at('spec').at('group').with(spec.group), prevSpec.group)
     mustNotChange(check.at('spec').at('names').at('plural').with(spec.names.plural), prevSpec.names.plural)
+    yield
     validateStatus(next, check.at('status'))
     if (isOldVersion(requestVersion)) return
     validateApproval(check, prev)

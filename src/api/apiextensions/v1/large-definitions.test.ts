@@ -58,6 +58,31 @@ test('no step of the validation goes through a schema more than a few times', ()
   }
 })
 
+test('what all versions share is found out in a step of its own', () => {
+  for (const isUpdate of [false, true]) {
+    const object = definition({ type: 'object' })
+    let looks = 0
+    const versions = object.spec.versions.flatMap((version) => [
+      version,
+      Object.defineProperty({ ...version, name: 'v2', storage: false }, 'subresources', {
+        enumerable: true,
+        get: () => void looks++,
+      }),
+    ])
+    object.spec.versions = versions
+    const check = new Check(object)
+    const { validate, validateUpdate } = customResourceDefinitionResource
+    const steps = (isUpdate ? validateUpdate?.(object, object, check, context) : validate?.(object, check, context)) as Steps<void>
+    const counts: number[] = []
+    for (let step = steps.next(); !step.done; step = steps.next()) counts.push(looks)
+    assert.deepEqual(check.errors.map(fieldErrorText), [])
+    const once = counts[0] ?? 0
+    assert.ok(once > 0)
+    const expected = counts.map((_, index) => (isUpdate && index > 0 ? 2 * once : once))
+    assert.deepEqual(counts, expected)
+  }
+})
+
 test('each rule is a step, and neither goes through the schema again nor through the names of its fields', () => {
   const ruled = (count: number) => {
     let listings = 0

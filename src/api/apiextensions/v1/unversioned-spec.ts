@@ -47,14 +47,16 @@ export function unversionedSpec(spec: V1CustomResourceDefinitionSpec): Unversion
   const isShared = (field: keyof V1CustomResourceDefinitionVersion) =>
     versions.every((version) => sameVersion.at(field)(version[field], first[field]))
   const { schema, subresources, additionalPrinterColumns, selectableFields } = first
-  const shared = new Set<string>((['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const).filter(isShared))
-  if (shared.has('schema')) result.validation = schema
-  if (shared.has('subresources')) result.subresources = subresources
-  if (shared.has('additionalPrinterColumns')) result.additionalPrinterColumns = additionalPrinterColumns
-  if (shared.has('selectableFields')) result.selectableFields = selectableFields
-  result.versions = versions.map(
-    (version) => Object.fromEntries(Object.entries(version).filter(([field]) => !shared.has(field))) as V1CustomResourceDefinitionVersion,
-  )
+  const shared = (['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'] as const).filter(isShared)
+  if (shared.includes('schema')) result.validation = schema
+  if (shared.includes('subresources')) result.subresources = subresources
+  if (shared.includes('additionalPrinterColumns')) result.additionalPrinterColumns = additionalPrinterColumns
+  if (shared.includes('selectableFields')) result.selectableFields = selectableFields
+  result.versions = versions.map((version) => {
+    const own = { ...version }
+    for (const field of shared) if (field in own) delete own[field]
+    return own
+  })
   return result
 }
 
