@@ -11,7 +11,7 @@ function change(revision: number, sizeBytes: number, atMs = 0): Change {
 
 function filled(oldChanges: OldChanges): ChangeWindow {
   const window = new ChangeWindow(limits, oldChanges)
-  for (let revision = 1; revision <= 4; revision++) window.push(change(revision, 50_000))
+  for (let revision = 1; revision <= 4; revision++) window.push(change(revision, 25_000))
   return window
 }
 
@@ -28,7 +28,7 @@ function keptOf(window: ChangeWindow): number {
 }
 
 test('resources share what is kept of changes that are too old, and each keeps a little', () => {
-  const oldChanges = new OldChanges(300_000)
+  const oldChanges = new OldChanges(150_000)
   const windows = Array.from({ length: 4 }, () => filled(oldChanges))
   for (const window of windows) window.settle(299_999)
   assert.equal(oldChanges.bytes, 0)
@@ -36,12 +36,12 @@ test('resources share what is kept of changes that are too old, and each keeps a
   assert.ok(windows.every(({ isLong }) => isLong))
   for (const window of windows) window.settle(300_000)
   assert.deepEqual(windows.map(keptOf), [4, 2, 1, 1])
-  assert.equal(oldChanges.bytes, 400_000)
+  assert.equal(oldChanges.bytes, 200_000)
   assert.ok(windows.every(({ isLong }) => !isLong))
 })
 
 test('what a window that is gone has kept, others may keep', () => {
-  const oldChanges = new OldChanges(300_000)
+  const oldChanges = new OldChanges(150_000)
   const [first, second, third] = [filled(oldChanges), filled(oldChanges), filled(oldChanges)]
   first.settle(300_000)
   second.settle(300_000)

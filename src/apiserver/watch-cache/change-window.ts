@@ -42,7 +42,7 @@ export type WindowLimits = {
 const fewest = 100
 const fewestBytes = 1 << 20
 /** What a resource keeps of those that are too old, whatever others keep. */
-const leastBytes = 64 << 10
+const leastBytes = 32 << 10
 const leastCapacity = 128
 
 /** What windows keep of changes that are too old: where there are many resources, each of them keeps little. */
@@ -50,7 +50,7 @@ export class OldChanges {
   readonly mostBytes: number
   bytes = 0
 
-  constructor(mostBytes = 2 << 20) {
+  constructor(mostBytes = 1 << 20) {
     this.mostBytes = mostBytes
   }
 }
