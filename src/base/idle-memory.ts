@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Clock, Timer } from '#base/clock.ts'
 import { letGoOfSpareMemory } from '#base/spare-memory.ts'
-import { shareAllocator, trimAllocator } from '#base/system-calls.ts'
+import { trimAllocator, tuneAllocator } from '#base/system-calls.ts'
 
 const checkMs = 5_000
 /** Of what the process had after the last time, or less is not worth the work. */
@@ -121,7 +121,7 @@ function memoryOfThisProcess(clock: Clock): ProcessMemory {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as Collect
   setFlagsFromString('--no-expose-gc')
-  shareAllocator()
+  tuneAllocator()
   let askedMs = Number.NEGATIVE_INFINITY
   for (const name of ['http.server.request.start', 'http2.server.stream.start']) {
     subscribe(name, () => {

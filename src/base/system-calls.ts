@@ -111,12 +111,20 @@ export function trimAllocator(): void {
   allocatorOf().trim?.(0n)
 }
 
-/** `M_ARENA_MAX` of GNU's C library. */
+/** `M_ARENA_MAX` and `M_MMAP_THRESHOLD` of GNU's C library. */
 const mostArenas = -8
+const mappedFrom = -3
+/** Twice the pieces that large answers are made in: those come and go, and mapping each anew would cost more than filling it. */
+const mappedBytes = 512 << 10
 
-/** Threads that take memory in turn do not need a store of it each: those that have none yet share two. */
-export function shareAllocator(): void {
-  allocatorOf().tune?.(mostArenas, 2)
+/**
+ * Threads that take memory in turn do not need a store of it each: those that have none yet share two. What is large comes from the machine
+ * and goes back to it: among small things that stay it would leave holes, of which pages that are used in part are never given back.
+ */
+export function tuneAllocator(): void {
+  const { tune } = allocatorOf()
+  tune?.(mostArenas, 2)
+  tune?.(mappedFrom, mappedBytes)
 }
 
 /** Why there are no system calls here; undefined where there are. */
