@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -212,6 +212,10 @@ test('a cluster in the background: up -d twice, status, logs, down, in a directo
     first.stdout,
     /^Store started .*\nAPI server started .*\nThe cluster is ready at https:.*\n {2}API +Kubernetes v1\.[\s\S]*\n {2}Nodes +none\n[\s\S]*\nNext: export KUBECONFIG='.*my data\/admin\.kubeconfig' && kubectl get namespaces\n$/,
   )
+  if (process.platform === 'linux') {
+    const { pid } = JSON.parse(readFileSync(join(dataDir, 'ready'), 'utf8')) as { pid: number }
+    assert.match(readFileSync(`/proc/${pid}/environ`, 'utf8'), /(?:^|\0)MALLOC_ARENA_MAX=/)
+  }
   const second = typernetes(...up)
   assert.equal(second.status, 0, second.stderr)
   assert.match(second.stdout, /^It is running already\.\nThe cluster is ready at https:/)

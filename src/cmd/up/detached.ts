@@ -36,7 +36,9 @@ export async function startDetached({ dataDir }: UpOptions, given: Readonly<Reco
   const logFile = logPath(dataDir)
   await nodeFiles.write(logFile, '')
   const log = await nodeFiles.openForOutput(logFile)
-  const environment = { [supervisorMark]: 'yes' }
+  // Threads that take memory in turn do not need a store of it each, and those of V8 have theirs before the program begins.
+  const { MALLOC_ARENA_MAX = '2' } = thisProcess.environment
+  const environment = { MALLOC_ARENA_MAX, [supervisorMark]: 'yes' }
   const child = await nodeProcesses.start(thisProcess.executable, thisProcess.argv.slice(1), {
     ...{ detached: true, output: log.descriptor, environment },
   })
