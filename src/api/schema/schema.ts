@@ -11,6 +11,8 @@ const packages = new Map<string, TypePackage>()
 /** Types of one Go package that the generated schema lacks; none is read before it is asked for. */
 export type TypePackage = {
   typeNames(): Iterable<string>
+  /** Which of them are kinds. */
+  kinds(): Iterable<GroupVersionKind>
   /** By its name in Go; undefined where there is none. */
   read(goName: string): TypeSchema | undefined
 }
@@ -72,8 +74,10 @@ export function schemaNameOf({ group, version, kind }: GroupVersionKind): string
   if (names === undefined) {
     names = new Map()
     for (const [name, line] of linesByName()) for (const key of kindsIn(line)) names.set(key, name)
-    for (const type of types.values())
-      for (const each of type.groupVersionKinds) names.set(`${each.group}/${each.version}/${each.kind}`, type.name)
+    for (const type of types.values()) for (const each of type.groupVersionKinds) names.set(keyOf(each), type.name)
+    for (const [home, { kinds }] of packages) for (const each of kinds()) names.set(keyOf(each), `${home}.${each.kind}`)
   }
-  return names.get(`${group}/${version}/${kind}`) ?? (everywhere.has(kind) ? `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}` : undefined)
+  return names.get(keyOf({ group, version, kind })) ?? (everywhere.has(kind) ? `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}` : undefined)
 }
+
+const keyOf = ({ group, version, kind }: GroupVersionKind): string => `${group}/${version}/${kind}`

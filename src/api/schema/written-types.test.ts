@@ -17,6 +17,13 @@ DeploymentStrategy,RollingUpdateDeployment like apps.v1
 `,
 })
 
+test('kinds are known before any of them is read', () => {
+  for (const kind of ['Thing', 'ThingList']) {
+    assert.equal(schemaNameOf({ group: 'test.k8s.io', version: 'v7', kind }), typeName(kind))
+  }
+  assert.equal(schemaNameOf({ group: 'test.k8s.io', version: 'v7', kind: 'DeploymentSpec' }), undefined)
+})
+
 test('a kind has what every kind has, and a list', () => {
   const thing = schemaOf(typeName('Thing'))
   assert.deepEqual(

@@ -33,6 +33,8 @@ export function writeTypes({ package: home, group, version, text }: WrittenTypes
   }
   addPackage(home, {
     typeNames: () => [...all()].flatMap(([name, { isKind }]) => (isKind ? [name, `${name}List`] : [name])),
+    // Without reading the rest, of which most is never asked for.
+    kinds: () => kindsIn(text).flatMap((kind) => [kind, `${kind}List`].map((kind) => ({ group, version, kind }))),
     read(goName) {
       const kind = goName.endsWith('List') ? goName.slice(0, -'List'.length) : ''
       if (all().get(kind)?.isKind) return type(goName, listFields(kind))
@@ -92,6 +94,10 @@ function rebased(value: ValueSchema, model: string, home: string, own: ReadonlyM
       return schemaOf(`${home}.${goName}`)
     },
   }
+}
+
+function kindsIn(text: string): string[] {
+  return Array.from(text.matchAll(/^kind ([\w,]+)/gm), ([, names = '']) => names.split(',')).flat()
 }
 
 function parse(text: string): Map<string, Written> {
