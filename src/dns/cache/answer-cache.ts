@@ -14,7 +14,14 @@ type Kept = {
   hits: number
   lastHitMs: number
   isRefreshing: boolean
+  sizeBytes: number
 }
+
+/** Of all answers together: whoever has a domain of his own decides how large its answers are. */
+const mostBytes = 32 << 20
+/** What objects take beside the texts in them. */
+const responseBytes = 400
+const recordBytes = 200
 
 type CacheContext = Pick<PluginContext, 'clock' | 'metrics' | 'server' | 'zones' | 'logger'>
 
@@ -24,6 +31,7 @@ export class AnswerCache {
   readonly #next: DnsHandler
   readonly #context: CacheContext
   readonly #kept = { success: new Map<string, Kept>(), denial: new Map<string, Kept>() }
+  #bytes = 0
   readonly #labels: { server: string; zones: string; view: string }
 
   constructor(settings: CacheSettings, next: DnsHandler, context: CacheContext) {
@@ -113,17 +121,14 @@ export class AnswerCache {
     const nowMs = clock.monotonic()
     const kept: Kept = {
       ...{ kind, response, storedMs: nowMs, lifetimeSeconds: seconds, isRefreshing: false },
-      ...{ hits: replaced?.hits ?? 0, lastHitMs: replaced?.lastHitMs ?? nowMs },
+      ...{ hits: replaced?.hits ?? 0, lastHitMs: replaced?.lastHitMs ?? nowMs, sizeBytes: sizeOf(key, response) },
     }
-    const map = this.#kept[kind]
-    this.#kept[kind === 'success' ? 'denial' : 'success'].delete(key)
-    map.delete(key)
-    if (map.size >= capacity) {
-      const [oldest] = map.keys()
-      if (oldest !== undefined) map.delete(oldest)
-      metrics.cacheEvictions.inc({ ...this.#labels, type: kind })
-    }
-    map.set(key, kept)
+    this.#forget('success', key)
+    this.#forget('denial', key)
+    if (this.#kept[kind].size >= capacity) this.#evictOldest(kind)
+    this.#kept[kind].set(key, kept)
+    this.#bytes += kept.sizeBytes
+    while (this.#bytes > mostBytes) this.#evictOldest(this.#kept[kind].size > 1 ? kind : otherKind[kind])
     for (const each of ['success', 'denial'] as const) metrics.cacheEntries.set(this.#kept[each].size, { ...this.#labels, type: each })
     return {
       ...response,
@@ -132,6 +137,32 @@ export class AnswerCache {
       additional: shortened(response.additional, seconds),
     }
   }
+
+  #evictOldest(kind: Kept['kind']): void {
+    const [oldest] = this.#kept[kind].keys()
+    if (oldest !== undefined) this.#forget(kind, oldest)
+    this.#context.metrics.cacheEvictions.inc({ ...this.#labels, type: kind })
+  }
+
+  #forget(kind: Kept['kind'], key: string): void {
+    this.#bytes -= this.#kept[kind].get(key)?.sizeBytes ?? 0
+    this.#kept[kind].delete(key)
+  }
+}
+
+const otherKind = { success: 'denial', denial: 'success' } as const
+
+/** About. */
+function sizeOf(key: string, { answers, authority, additional }: DnsResponse): number {
+  let size = responseBytes + 2 * key.length
+  for (const records of [answers, authority, additional]) for (const record of records) size += recordBytes + textBytes(record)
+  return size
+}
+
+function textBytes(record: DnsRecord): number {
+  if (record.type === 'TXT') return record.name.length + record.texts.reduce((sum, text) => sum + text.length, 0)
+  if (record.type === 'OTHER') return record.name.length + record.data.length
+  return record.name.length + ('target' in record ? record.target.length : 0)
 }
 
 const isFailure = ({ rcode }: DnsResponse): boolean => rcode !== rcodes.NOERROR && rcode !== rcodes.NXDOMAIN

@@ -2,7 +2,7 @@ import type { Directive } from '#dns/corefile/parse-corefile.ts'
 import { zoneName } from '#dns/corefile/zone-address.ts'
 import { type DnsRequest, type DnsResponse, dnsResponse } from '#dns/handler.ts'
 import { type DnsPlugin, type PluginContext, wholeNumberAt, wrongOption } from '#dns/plugin.ts'
-import { answerFromCluster, type ClusterAnswer, type ClusterZone, startOfAuthority } from '#dns/zone/answer-from-cluster.ts'
+import { answerFromCluster, type ClusterAnswer, type ClusterZone, mostRecords, startOfAuthority } from '#dns/zone/answer-from-cluster.ts'
 import { isWithin } from '#wire/dns/dns-name.ts'
 import { rcodes } from '#wire/dns/record-type.ts'
 
@@ -17,10 +17,12 @@ export const kubernetes: DnsPlugin = {
     if (cluster === undefined) throw new Error(`line ${directive.line}: kubernetes: no cluster is followed here`)
     const { zone, fallsThrough } = readSettings(directive, context)
     const { names } = cluster
+    let turn = 0
     if (zone.pods === 'verified') cluster.followPods()
     return {
       handle: (next) => (request) => {
-        const answer = answerFromCluster(names, zone, request)
+        turn = (turn + mostRecords) % 2 ** 31
+        const answer = answerFromCluster(names, zone, request, turn)
         if (answer === undefined) return next(request)
         if (answer.outcome === 'refused') return dnsResponse({ rcode: rcodes.REFUSED })
         if (answer.outcome === 'no such name') {

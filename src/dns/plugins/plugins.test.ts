@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { seededRandom } from '#base/random.ts'
+import { ownRequest } from '#dns/handler.ts'
 import { shuffled } from '#dns/plugins/loadbalance.ts'
 import { DnsUnderTest } from '#dns/testing/dns-under-test.ts'
 import type { Answering } from '#dns/testing/fake-upstream.ts'
@@ -240,6 +241,20 @@ describe('cache', () => {
     assert.equal(asks(dns), 4)
   })
 
+  test('large answers push out old ones before they fill the memory', async () => {
+    const texts = Array.from({ length: 200 }, () => 'x'.repeat(255))
+    const answering: Answering = ({ questions: [question] }) => ({
+      answers: [{ name: question?.name ?? '', class: 1, ttlSeconds: 100, type: 'TXT', texts }],
+    })
+    const dns = await DnsUnderTest.start('. {\ncache\nforward . 10.0.0.1\n}', { answering })
+    for (let index = 0; index < 800; index++) await dns.ask(`${index}.`, 'TXT', { protocol: 'tcp' })
+    assert.match(dns.metrics.text(), /coredns_cache_evictions_total\{.*type="success".*\} 1\d\d\n/)
+    await dns.ask('799.', 'TXT', { protocol: 'tcp' })
+    assert.equal(asks(dns), 800)
+    await dns.ask('0.', 'TXT', { protocol: 'tcp' })
+    assert.equal(asks(dns), 801)
+  })
+
   test('zones can be left out, and questions with and without DNSSEC are different ones', async () => {
     const dns = await DnsUnderTest.start('. {\ncache {\ndisable success test\nkeepttl\n}\nforward . 10.0.0.1\n}', { answering: world })
     for (const name of ['a.test.', 'a.test.', 'b.']) await dns.ask(name)
@@ -359,6 +374,21 @@ describe('the other plugins', () => {
     assert.match(dns.log.map(({ message }) => message).join(), /^Loop detected/)
     assert.equal(await dns.ask('a.test.'), 'SERVFAIL')
     for (const { parts } of dns.blocks) for (const part of parts) part.stop?.()
+  })
+
+  test('errors tells of some failures, and of very many how many there were', async () => {
+    const dns = await DnsUnderTest.start('. {\nerrors\nforward . 10.0.0.1 {\nmax_concurrent 1\n}\n}')
+    void dns.ask('waits.test.')
+    const failing = () => dns.handle({ ...ownRequest('a.test.', 1), protocol: 'udp' })
+    for (let index = 0; index < 1000; index++) await assert.rejects(async () => failing())
+    assert.equal(dns.log.filter(({ message }) => message === 'failed to answer DNS query').length, 50)
+    await dns.clock.advance({ seconds: 20 })
+    await dns.ask('b.test.')
+    assert.deepEqual(
+      dns.log.filter(({ message }) => message === 'failed to answer more DNS queries').map(({ fields }) => fields?.['count']),
+      // The first one was not answered either.
+      [951],
+    )
   })
 
   test('log tells of each question', async () => {

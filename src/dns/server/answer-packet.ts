@@ -7,7 +7,7 @@ import type { SocketAddress } from '#base/sockets.ts'
 import type { DnsMetrics } from '#dns/dns-metrics.ts'
 import { type DnsHandler, type DnsRequest, type DnsResponse, dnsResponse } from '#dns/handler.ts'
 import type { RequestMeter } from '#dns/server/request-meter.ts'
-import type { DnsMessage, DnsRecord } from '#wire/dns/dns-message.ts'
+import { type DnsMessage, type DnsRecord, MalformedMessage } from '#wire/dns/dns-message.ts'
 import { isWithin } from '#wire/dns/dns-name.ts'
 import { headerBytes, readMessage } from '#wire/dns/read-message.ts'
 import { internetClass, rcodes } from '#wire/dns/record-type.ts'
@@ -25,6 +25,8 @@ export type ServedBlock = {
 export type AnswerPacketOptions = { clock: Clock; logger: Logger; metrics: DnsMetrics; blocks(): readonly ServedBlock[] }
 
 const smallestPayload = 512
+/** A question has one name; what is larger than this is made to be costly to read. */
+const largestQuery = 4096
 
 export type PacketAnswerer = (
   packet: Uint8Array,
@@ -94,6 +96,7 @@ function readQuery(packet: Uint8Array): DnsMessage | { refusal: Buffer } | undef
   // Answering answers would let two servers talk for ever.
   if (packet.length < headerBytes || ((packet[2] as number) & 0x80) !== 0) return undefined
   try {
+    if (packet.length > largestQuery) throw new MalformedMessage('the question is too long')
     return readMessage(packet)
   } catch {
     const header = Buffer.alloc(headerBytes)

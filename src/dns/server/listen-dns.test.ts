@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { Duplex } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import type { V1Namespace } from '#api/core/v1/types.gen.ts'
 import { systemClock } from '#base/clock.ts'
@@ -11,9 +12,11 @@ import { listenHttp } from '#base/http-server.ts'
 import { type LogRecord, recordingLogger } from '#base/log.ts'
 import { Metrics } from '#base/metrics.ts'
 import { seededRandom } from '#base/random.ts'
-import { nodeSockets } from '#base/sockets.ts'
+import { nodeSockets, type SocketAddress, type Sockets, type TcpConnection } from '#base/sockets.ts'
+import { VirtualClock } from '#base/virtual-clock.ts'
 import { dnsMetrics } from '#dns/dns-metrics.ts'
 import { DnsServer } from '#dns/run-dns.ts'
+import { listenDns } from '#dns/server/listen-dns.ts'
 import { messageReader } from '#dns/server/message-frames.ts'
 import { ClusterNames } from '#dns/zone/cluster-names.ts'
 import type { DnsMessage } from '#wire/dns/dns-message.ts'
@@ -185,4 +188,29 @@ describe('a name server on real sockets', () => {
     assert.match(text, /coredns_dns_responses_total\{server="dns:\/\/:53",zone="cluster\.local\.",view="",rcode="NOERROR",plugin=""\} \d+/)
     assert.match(text, /coredns_dns_request_duration_seconds_count\{.*\} \d+/)
   })
+})
+
+test('whoever does not read his answers is not answered any more, however many questions have come', async () => {
+  const peer = new Duplex({ read() {}, write() {} })
+  let answered = 0
+  let connected: (connection: TcpConnection) => void = () => {}
+  const sockets = {
+    ...nodeSockets,
+    listenTcp: async (_: SocketAddress, onConnection: typeof connected) => {
+      connected = onConnection
+      return { port: 53, close: async () => {} }
+    },
+    bindUdp: async () => ({ send() {}, close() {} }),
+  } as unknown as Sockets
+  const answer = () => {
+    answered++
+    return Buffer.alloc(8000)
+  }
+  await listenDns({ at: { host: '127.0.0.1', port: 53 }, sockets, clock: new VirtualClock(), answer })
+  connected({ stream: peer, remote: { host: '10.0.0.1', port: 1 }, destroy: () => peer.destroy() } as TcpConnection)
+  const question = query('web.shop.svc.cluster.local.')
+  peer.push(Buffer.concat(Array.from({ length: 1000 }, () => Buffer.concat([Buffer.of(0, question.length), question]))))
+  await once(peer, 'pause')
+  assert.ok(answered > 0 && answered < 20, `${answered} were answered`)
+  peer.destroy()
 })

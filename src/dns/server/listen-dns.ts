@@ -2,7 +2,7 @@
 import type { Clock, Timer } from '#base/clock.ts'
 import type { SocketAddress, Sockets, TcpConnection } from '#base/sockets.ts'
 import type { PacketAnswerer } from '#dns/server/answer-packet.ts'
-import { messageReader } from '#dns/server/message-frames.ts'
+import { MessageFrames } from '#dns/server/message-frames.ts'
 
 export type ListenDnsOptions = {
   at: SocketAddress
@@ -15,10 +15,12 @@ export type ListenDnsOptions = {
 
 export type DnsListener = { readonly host: string; readonly port: number; close(): Promise<void> }
 
+/** Between two whole questions: a byte now and then does not keep a connection. */
 const idleMs = 10_000
 /** More questions than this on one connection wait until some are answered. */
 const mostWaiting = 100
 const mostConnections = 2000
+const mostConnectionsOfOne = 500
 const anyPortTries = 20
 
 /** Both on the same port. Port 0: any that is free for both. */
@@ -55,11 +57,16 @@ async function listenUdp({ at, answer, accepts }: ListenDnsOptions, sockets: Soc
 
 async function listenTcp({ at, sockets, clock, answer, accepts }: ListenDnsOptions): Promise<{ port: number; close(): Promise<void> }> {
   const open = new Set<TcpConnection>()
+  const openFrom = new Map<string, number>()
   const listener = await sockets.listenTcp(at, (connection) => {
     const { stream, remote } = connection
     stream.on('error', () => connection.destroy())
-    if (open.size >= mostConnections || (accepts !== undefined && !accepts(remote.host))) return connection.destroy()
+    const ofThisOne = openFrom.get(remote.host) ?? 0
+    if (open.size >= mostConnections || ofThisOne >= mostConnectionsOfOne) return connection.destroy()
+    if (accepts !== undefined && !accepts(remote.host)) return connection.destroy()
     open.add(connection)
+    openFrom.set(remote.host, ofThisOne + 1)
+    const frames = new MessageFrames()
     let waiting = 0
     let timer: Timer | undefined
     const rest = () => {
@@ -68,27 +75,41 @@ async function listenTcp({ at, sockets, clock, answer, accepts }: ListenDnsOptio
     }
     const reply = (bytes: Buffer | undefined) => {
       waiting--
+      rest()
       if (bytes !== undefined && !stream.destroyed) stream.write(Buffer.concat([Buffer.of(bytes.length >> 8, bytes.length & 0xff), bytes]))
-      // Whoever takes no answers may ask no more.
-      if (waiting < mostWaiting && !stream.writableNeedDrain) stream.resume()
     }
-    const read = messageReader((packet) => {
-      waiting++
-      const answered = answer(packet, remote, 'tcp')
-      if (answered instanceof Promise) void answered.then(reply)
-      else reply(answered)
-    })
+    const goOn = () => {
+      // Whoever takes no answers may ask no more, not even what has been read already.
+      while (waiting < mostWaiting && !stream.writableNeedDrain && !stream.destroyed) {
+        const packet = frames.next()
+        if (packet === undefined) {
+          stream.resume()
+          return
+        }
+        waiting++
+        const answered = answer(packet, remote, 'tcp')
+        if (answered instanceof Promise)
+          void answered.then((bytes) => {
+            reply(bytes)
+            goOn()
+          })
+        else reply(answered)
+      }
+      stream.pause()
+    }
     rest()
     stream.on('data', (chunk: Buffer) => {
-      rest()
-      read(chunk)
-      if (waiting >= mostWaiting || stream.writableNeedDrain) stream.pause()
+      frames.push(chunk)
+      goOn()
     })
-    stream.on('drain', () => stream.resume())
+    stream.on('drain', goOn)
     stream.on('end', () => stream.end())
     stream.on('close', () => {
       timer?.cancel()
       open.delete(connection)
+      const left = (openFrom.get(remote.host) ?? 1) - 1
+      if (left === 0) openFrom.delete(remote.host)
+      else openFrom.set(remote.host, left)
     })
   })
   return {

@@ -277,3 +277,28 @@ describe("a cluster's names", () => {
     assert.equal(addressOfReverseName('1.ip6.arpa.'), undefined)
   })
 })
+
+describe('a service with more endpoints than an answer has room for', () => {
+  const count = 10_000
+  const names = exampleNames()
+  names.setService(service('huge', { clusterIP: 'None', ports: [http] }))
+  for (let part = 0; part < count / 1000; part++) {
+    const endpoints = Array.from({ length: 1000 }, (_, index) => ({ addresses: [`10.${part}.${index >> 8}.${index & 255}`] }))
+    names.setSlice(slice('huge', `huge-${part}`, { endpoints, ports: [http] }))
+  }
+  const asked = (type: string, turn: number) => {
+    const name = 'huge.shop.svc.cluster.local.'
+    return answerFromCluster(names, zone, { name, asked: name, type: recordTypeNumber(type) ?? 0 }, turn)?.answers ?? []
+  }
+
+  test('gives some of them, and others another time', () => {
+    const seen = new Set<string>()
+    for (let turn = 0; turn < count; turn += 4096) {
+      const answers = asked('A', turn)
+      assert.equal(answers.length, 4096)
+      for (const record of answers) if (record.type === 'A') seen.add(record.address)
+    }
+    assert.equal(seen.size, count)
+    assert.equal(asked('SRV', 7).length, 4096)
+  })
+})

@@ -37,14 +37,21 @@ export type ClusterAnswer = {
 }
 
 const longestChain = 10
+/** A message of 65,535 bytes has room for fewer. */
+export const mostRecords = 4096
+/** Endpoints that are looked at for so many different addresses. */
+const mostEndpoints = 5 * mostRecords
 const schemaVersion = '1.1.0'
 const schemaTtlSeconds = 28_800
 
-/** Undefined where the name is in none of the zones. */
-export function answerFromCluster(names: ClusterNames, zone: ClusterZone, question: ClusterQuestion): ClusterAnswer | undefined {
+/**
+ * Undefined where the name is in none of the zones. `turn`, any whole number, says which endpoints come first where there are more than an
+ * answer has room for.
+ */
+export function answerFromCluster(names: ClusterNames, zone: ClusterZone, question: ClusterQuestion, turn = 0): ClusterAnswer | undefined {
   const found = zoneOf(question.name, zone.zones)
   if (found === undefined) return undefined
-  return new Answering(names, zone, found, question).answer()
+  return new Answering(names, zone, found, question, turn).answer()
 }
 
 /** What goes with every answer that has no records. */
@@ -64,13 +71,15 @@ class Answering {
   readonly #settings: ClusterZone
   readonly #zone: string
   readonly #question: ClusterQuestion
+  readonly #turn: number
   readonly #answer: ClusterAnswer
 
-  constructor(names: ClusterNames, settings: ClusterZone, zone: string, question: ClusterQuestion) {
+  constructor(names: ClusterNames, settings: ClusterZone, zone: string, question: ClusterQuestion, turn: number) {
     this.#names = names
     this.#settings = settings
     this.#zone = zone
     this.#question = question
+    this.#turn = turn
     this.#answer = { outcome: 'found', zone, answers: [], additional: [] }
   }
 
@@ -135,13 +144,18 @@ class Answering {
 
   #withServices(leads: readonly Lead[]): ClusterAnswer {
     const { answers, additional } = this.#answer
-    const services = leads.flatMap((lead) => ('ip' in lead ? lead.ports.map(({ port }) => ({ ...lead, port })) : []))
-    const weight = Math.max(1, Math.floor(100 / services.length))
+    const count = leads.reduce((sum, lead) => sum + ('ip' in lead ? lead.ports.length : 0), 0)
+    const weight = Math.max(1, Math.floor(100 / count))
     const seen = new Set<string>()
-    for (const { owner, port, ip } of services) {
-      if (!seen.has(`${owner} ${port}`)) answers.push(this.#record({ type: 'SRV', priority: 0, weight, port, target: owner }))
-      if (!seen.has(`${owner} ${ip}`)) additional.push(this.#record(addressData(ip), owner))
-      seen.add(`${owner} ${port}`).add(`${owner} ${ip}`)
+    for (const lead of leads) {
+      if (!('ip' in lead)) continue
+      const { owner, ip } = lead
+      for (const { port } of lead.ports) {
+        if (answers.length >= mostRecords) return this.#answer
+        if (!seen.has(`${owner} ${port}`)) answers.push(this.#record({ type: 'SRV', priority: 0, weight, port, target: owner }))
+        if (!seen.has(`${owner} ${ip}`)) additional.push(this.#record(addressData(ip), owner))
+        seen.add(`${owner} ${port}`).add(`${owner} ${ip}`)
+      }
     }
     return this.#answer
   }
@@ -153,7 +167,9 @@ class Answering {
     const service = ip === undefined ? undefined : this.#names.serviceAt(ip)
     if (service !== undefined && this.#isServed(service.namespace)) targets.add(`${service.name}.${service.namespace}.svc.${primary}`)
     else if (ip !== undefined) {
+      let seen = 0
       for (const endpoint of this.#names.endpointsAt(ip)) {
+        if (++seen > mostEndpoints || targets.size >= mostRecords) break
         const { namespace, service: owner } = endpoint
         if (this.#isServed(namespace))
           targets.add(`${endpointName(endpoint, this.#settings.endpointPodNames)}.${owner}.${namespace}.svc.${primary}`)
@@ -236,7 +252,7 @@ class Answering {
         ? this.#names.endpointsCalled(namespace, name, asked.endpoint, endpointPodNames)
         : this.#names.endpointsOf(namespace, name)
     const leads: Lead[] = []
-    for (const endpoint of endpoints) {
+    for (const endpoint of roomFor(endpoints, this.#turn)) {
       const ports = matching(endpoint.ports, asked)
       if (asked.kind === 'port' && ports.length === 0) continue
       leads.push({ ip: endpoint.ip, owner: `${endpointName(endpoint, endpointPodNames)}.${name}.${namespace}.svc.${this.#zone}`, ports })
@@ -247,6 +263,20 @@ class Answering {
   #record(data: DnsRecordData, name = this.#question.asked): DnsRecord {
     return { name, class: internetClass, ttlSeconds: this.#settings.ttlSeconds, ...data }
   }
+}
+
+/** All of them, or as many as an answer may hold: those that do not fit would be made and thrown away again for each question. */
+function roomFor(endpoints: readonly EndpointEntry[], turn: number): readonly EndpointEntry[] {
+  if (endpoints.length <= mostRecords) return endpoints
+  const chosen: EndpointEntry[] = []
+  const addresses = new Set<string>()
+  const first = turn % endpoints.length
+  for (let index = 0; index < Math.min(endpoints.length, mostEndpoints) && addresses.size < mostRecords; index++) {
+    const endpoint = endpoints[(first + index) % endpoints.length] as EndpointEntry
+    chosen.push(endpoint)
+    addresses.add(endpoint.ip)
+  }
+  return chosen
 }
 
 /** An address is no name to lead to. */

@@ -104,6 +104,15 @@ describe('DNS messages', () => {
     assert.throws(() => writeMessage({ ...blank, questions: [{ ...question, name: `${'a'.repeat(64)}.` }] }), MalformedMessage)
   })
 
+  test('a name of more pointers than it can have labels is refused', () => {
+    const packet = Buffer.alloc(12 + 1 + 2 * 127 + 4)
+    packet.writeUInt16BE(1, 4)
+    // The root, and a chain of pointers that leads to it.
+    for (let index = 0; index < 127; index++) packet.writeUInt16BE(0xc000 | (index === 0 ? 12 : 11 + 2 * index), 13 + 2 * index)
+    assert.equal(readName(packet, 13 + 2 * 125).name, '.')
+    assert.throws(() => readName(packet, 13 + 2 * 126), /too many pointers/)
+  })
+
   test('counts that promise more than there is are refused', () => {
     const packet = Buffer.alloc(12)
     packet.writeUInt16BE(65_535, 6)

@@ -2,15 +2,21 @@ import { MalformedMessage } from '#wire/dns/dns-message.ts'
 
 const longestName = 255
 const longestLabel = 63
+/** A name of 255 bytes has no more labels than this, and needs no more pointers than labels. */
+const mostPointers = 126
 const needsEscape = /[^!-[\]-~]|\./
 
-/** Reads a name, following pointers. `end` is where the name ends in place; pointers only lead backwards, so that reading comes to an end. */
+/**
+ * Reads a name, following pointers. `end` is where the name ends in place; pointers only lead backwards, and there are few of them, so that
+ * a message with thousands of names costs no more than its size.
+ */
 export function readName(packet: Uint8Array, start: number): { name: string; end: number } {
   let name = ''
   let position = start
   let end = -1
   let lowest = start
   let length = 1
+  let pointers = 0
   for (;;) {
     const size = packet[position]
     if (size === undefined) throw new MalformedMessage('a name goes past the end of the message')
@@ -20,6 +26,7 @@ export function readName(packet: Uint8Array, start: number): { name: string; end
       if (low === undefined) throw new MalformedMessage('a pointer goes past the end of the message')
       const target = ((size & 0x3f) << 8) | low
       if (target >= lowest) throw new MalformedMessage('a pointer in a name does not lead backwards')
+      if (++pointers > mostPointers) throw new MalformedMessage('a name has too many pointers')
       if (end < 0) end = position + 2
       lowest = target
       position = target
