@@ -156,7 +156,7 @@ export class ApiServer {
     const subresources = new Map<string, SpecialSubresource>()
     const largeBodyTurn = oneEachTurn(clock)
     const services: EndpointServices = {
-      ...{ clock, random, store, ownership, gzipFromBytes, authorizer },
+      ...{ clock, random, logger, store, ownership, gzipFromBytes, authorizer },
       answerTurns: new RequestTurns(clock),
       largeBodyTurn,
       fairUse: new FairUse(options.fairUse ?? defaultLimits, metrics, limitsElsewhere(options)),

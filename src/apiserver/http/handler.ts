@@ -24,7 +24,7 @@ import { isLongRunning } from '#apiserver/metrics/labels.ts'
 import type { MemoryGuard } from '#apiserver/watchdog/memory-guard.ts'
 import type { StallWatch, WatchedRequest } from '#apiserver/watchdog/stall-watch.ts'
 import type { Clock } from '#base/clock.ts'
-import { errorMessage } from '#base/error-message.ts'
+import { errorMessage, stackOf } from '#base/error-message.ts'
 import { BodyTooLargeError, ClientGoneError } from '#base/http-exchanges.ts'
 import type { HttpExchange, HttpHeaders } from '#base/http-server.ts'
 import type { Logger } from '#base/log.ts'
@@ -252,7 +252,7 @@ const noQuery = new URLSearchParams()
 function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {
   const expected = statusErrorOf(thrown)
   if (expected === undefined && !(thrown instanceof ClientGoneError)) {
-    logger.error('request failed', { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) })
+    logger.error('request failed', { error: stackOf(thrown) })
     record?.panicked(thrown)
   }
   const error = expected ?? internalError(errorMessage(thrown))

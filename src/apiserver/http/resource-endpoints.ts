@@ -38,6 +38,7 @@ import { scaleEndpoint } from '#apiserver/subresources/scale.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Clock } from '#base/clock.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
+import type { Logger } from '#base/log.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { Random } from '#base/random.ts'
 import { inSteps } from '#base/steps.ts'
@@ -46,6 +47,7 @@ import type { Store } from '#store/store.ts'
 export type EndpointServices = WriteServices & {
   clock: Clock
   random: Random
+  logger: Logger
   store: Store
   /** Served resources by `group/version/plural`. */
   find(group: string, version: string, plural: string): ServedResource | undefined

@@ -241,3 +241,51 @@ test('where the store loses its feed, watches end, the cache reads everything ag
   assert.deepEqual(again.client.state, again.expected())
   await memory.close()
 })
+
+test('a watch that comes upon what it cannot show is told so and ends, alone', async () => {
+  const { put, watch, clock, memory } = await setUp()
+  await put('a', 'sound')
+  const failures: string[] = []
+  const onFailed = (error: unknown) => failures.push(String(error))
+  const encoder = eventEncoder(resource, form, () => ({ nowMs: 0, include: 'None' }))
+  const fragile = {
+    ...encoder,
+    key: 'fragile',
+    event: (type: Parameters<typeof encoder.event>[0], object: Parameters<typeof encoder.event>[1]) => {
+      if (object.name === 'broken') throw new Error('no such column')
+      return encoder.event(type, object)
+    },
+  }
+  const noBookmarks = {
+    ...encoder,
+    bookmark: () => {
+      throw new Error('no bookmark')
+    },
+  }
+  const all = watch({}, { encoder: fragile, onFailed })
+  const marked = watch({}, { encoder: noBookmarks, wantsBookmarks: true, onFailed })
+  const other = watch({})
+  await put('a', 'broken')
+  await clock.advance(1)
+  const late = watch({}, { encoder: fragile, onFailed })
+  const puzzled = {
+    ...selectionOf(resource.definition, '', { labelSelector: 'tier=web', fieldSelector: '' }),
+    matches: ({ name }: { name: string }) => {
+      if (name === 'bad') throw new Error('no labels')
+      return false
+    },
+  }
+  const selective = watch({}, { selection: puzzled, onFailed })
+  await put('a', 'bad')
+  await clock.advance({ seconds: 61 })
+  for (const { client } of [all, marked, late, selective]) {
+    const { type, object } = client.events.at(-1) ?? {}
+    assert.deepEqual([type, object?.code, client.hasEnded], ['ERROR', 500, true])
+  }
+  await put('a', 'later')
+  await clock.advance(1)
+  assert.equal(other.client.hasEnded, false)
+  assert.equal(other.client.events.at(-1)?.object.metadata.name, 'later')
+  assert.equal(failures.length, 4)
+  await memory.close()
+})

@@ -1,5 +1,5 @@
 /** A watch: changes of the cache, seen through a selection, written to one client in the form it asked for. */
-import { StatusError } from '#api/meta/status-error.ts'
+import { internalError, StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
 import type { Selection } from '#apiserver/http/selection.ts'
 import type { SharedBytes, WatchTurns } from '#apiserver/http/watch-turns.ts'
@@ -7,6 +7,7 @@ import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { type Change, type ChangeType, ResourceExpired } from '#apiserver/watch-cache/change-window.ts'
 import type { ObjectCache } from '#apiserver/watch-cache/object-cache.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import { errorMessage } from '#base/error-message.ts'
 
 /** How a watcher's events become bytes. Two watchers with the same `key` get the same bytes for the same change. */
 export type EventEncoder = {
@@ -48,6 +49,8 @@ export type WatchStreamOptions = {
   timeoutMs: number
   /** For metrics: sizes of events that were written. */
   onSent?: ((sizeBytes: number) => void) | undefined
+  /** Told of what should not have been thrown. */
+  onFailed?: ((error: unknown) => void) | undefined
 }
 
 const bookmarkPeriodMs = 60_000
@@ -106,13 +109,39 @@ export class WatchStream {
   /** Writes what there is to write, up to a limit; asks for another turn when there is more. */
   takeTurn(shared: SharedBytes | undefined): void {
     this.#hasAsked = false
-    if (this.#isOver || this.#options.sink.isBehind()) return
-    if (this.#initial) this.#writeInitial(this.#initial)
-    else if (this.#isLive) this.#writePending(shared)
-    else this.#writeWindow()
+    try {
+      if (this.#isOver || this.#options.sink.isBehind()) return
+      if (this.#initial) this.#writeInitial(this.#initial)
+      else if (this.#isLive) this.#writePending(shared)
+      else this.#writeWindow()
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
+  /** Within a commit, whose other followers must hear of it whatever becomes of this one. */
   readonly #note = (change: Change): void => {
+    try {
+      this.#take(change)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Tells the client why it is over. Turns, timers and commits belong to all: what one watch comes upon ends that watch alone. */
+  #fail(thrown: unknown): void {
+    if (this.#isOver) return
+    const { encoder, sink, onFailed } = this.#options
+    if (!(thrown instanceof StatusError)) onFailed?.(thrown)
+    try {
+      sink.write(encoder.error((thrown instanceof StatusError ? thrown : internalError(errorMessage(thrown))).status))
+    } catch (error) {
+      onFailed?.(error)
+    }
+    this.stop()
+  }
+
+  #take(change: Change): void {
     if (!this.#isLive || change.revision <= this.#revision) return
     // What has to be asked elsewhere first is read from the window, in its turn.
     if (this.#options.cache.needsPreparing([change])) {
@@ -146,16 +175,11 @@ export class WatchStream {
 
   /** Waits for what objects need before they can be looked into; false where they need nothing. */
   #waits(objects: readonly (CachedObject | undefined)[]): boolean {
-    const { cache, encoder, sink } = this.#options
-    const waiting = cache.prepare(objects.filter((object) => object !== undefined))
+    const waiting = this.#options.cache.prepare(objects.filter((object) => object !== undefined))
     if (waiting === undefined) return false
     waiting.then(
       () => this.#ask(),
-      (error: unknown) => {
-        if (this.#isOver) return
-        sink.write(encoder.error(error instanceof StatusError ? error.status : failureStatus(String(error))))
-        this.stop()
-      },
+      (error: unknown) => this.#fail(error),
     )
     return true
   }
@@ -274,8 +298,12 @@ export class WatchStream {
     const { cache, encoder, sink } = this.#options
     if (this.#isLive && this.#pending.length > 0) this.takeTurn(undefined)
     if (this.#isOver || !this.#isLive || this.#pending.length > 0) return
-    this.#revision = Math.max(this.#revision, cache.revision)
-    sink.write(encoder.bookmark(this.#revision, false))
+    try {
+      this.#revision = Math.max(this.#revision, cache.revision)
+      sink.write(encoder.bookmark(this.#revision, false))
+    } catch (error) {
+      this.#fail(error)
+    }
   }
 
   #timeOut(): void {
@@ -316,10 +344,6 @@ const aroundEventBytes = '{"type":"","object":}\n'.length
 
 function joined(events: readonly Uint8Array[]): Uint8Array {
   return events.length === 1 ? (events[0] as Uint8Array) : Buffer.concat(events)
-}
-
-function failureStatus(message: string): V1Status {
-  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'InternalError', code: 500 }
 }
 
 function expiredStatus(message: string): V1Status {

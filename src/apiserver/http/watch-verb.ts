@@ -15,13 +15,16 @@ import { type EventEncoder, type EventSink, WatchStream } from '#apiserver/http/
 import type { WatchTurns } from '#apiserver/http/watch-turns.ts'
 import type { WatchMetrics } from '#apiserver/metrics/watch-metrics.ts'
 import type { Clock } from '#base/clock.ts'
+import { stackOf } from '#base/error-message.ts'
 import type { HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
+import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Store } from '#store/store.ts'
 
 export type WatchServices = {
   clock: Clock
   random: Random
+  logger: Logger
   store: Store
   /** Of clients elsewhere, and of parts of this process. */
   turns: WatchTurns
@@ -45,6 +48,7 @@ export async function watchObjects(
   table: () => TableOptions,
 ): Promise<void> {
   const { exchange, info } = context
+  const { path } = info
   const options = listOptions(context.query, true)
   const named = info.name !== '' && options.fieldSelector === '' ? `metadata.name=${info.name}` : options.fieldSelector
   const namespace = resource.definition.scope === 'Namespaced' ? info.namespace : ''
@@ -72,6 +76,7 @@ export async function watchObjects(
     wantsBookmarks: options.allowWatchBookmarks,
     timeoutMs: watchTimeoutMs(options.timeoutSeconds, services.random),
     onSent: services.watches?.of(resource.definition).sent,
+    onFailed: (error) => services.logger.error('watch failed', { path, error: stackOf(error) }),
   })
   if (isOutside) services.outsideWatches.add(watch)
   const ending = resource.onEnd(() => watch.stop())

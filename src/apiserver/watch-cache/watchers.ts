@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '#api/resource.ts'
+import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Change } from '#apiserver/watch-cache/change-window.ts'
 import type { CacheWatcher } from '#apiserver/watch-cache/watch-cache.ts'
 import { append } from '#base/append.ts'
@@ -46,8 +47,8 @@ export class Watchers {
       if (object.namespace !== '') tellAll(this.#byName.get(`/${object.name}`), change)
     }
     for (const [name, { read, byValue }] of this.#byField) {
-      const after = object.field(name, read)
-      const before = previous === undefined ? after : previous.field(name, read)
+      const after = fieldOf(object, name, read)
+      const before = previous === undefined ? after : fieldOf(previous, name, read)
       tellAll(byValue.get(after), change)
       if (before !== after) tellAll(byValue.get(before), change)
     }
@@ -94,6 +95,15 @@ export class Watchers {
         onRemoved()
       },
     }
+  }
+}
+
+/** One that cannot be read has none: those who follow others must hear of those all the same. */
+function fieldOf(object: CachedObject, name: string, read: (object: KubernetesObject) => string): string {
+  try {
+    return object.field(name, read)
+  } catch {
+    return ''
   }
 }
 
