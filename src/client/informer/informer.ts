@@ -8,6 +8,7 @@ import type { KubernetesObject } from '#api/resource.ts'
 import { backoffMs } from '#base/backoff.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { stackOf } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client, ListOptions } from '#client/client.ts'
@@ -15,7 +16,7 @@ import { type IndexFunction, keyOf, ObjectStore, objectKey } from '#client/infor
 import { isOlderVersion, newerVersion } from '#client/resource-version.ts'
 import type { WatchEvent } from '#client/watch-events.ts'
 
-/** Called in the order of changes, after the copy has been changed. Must not throw and must not wait. */
+/** Called in the order of changes, after the copy has been changed. Must not wait; what it throws is logged, and the next change told. */
 export type InformerHandler<T> = {
   /** Also called for everything there is when the handler is added. */
   onAdd?(object: T): void
@@ -83,7 +84,14 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return this.#store.byIndex(name, value)
   }
   addIndex(name: string, of: IndexFunction<T>): void {
-    this.#store.addIndex(name, of)
+    this.#store.addIndex(name, (object) => {
+      try {
+        return of(object)
+      } catch (error) {
+        this.#tellOf(object, error, 'index failed')
+        return []
+      }
+    })
   }
   get size(): number {
     return this.#store.size
@@ -103,7 +111,13 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   addHandler(handler: InformerHandler<T>): Disposable {
     this.#handlers.add(handler)
-    for (const object of this.#store.values()) handler.onAdd?.(object)
+    for (const object of this.#store.values()) {
+      try {
+        handler.onAdd?.(object)
+      } catch (error) {
+        this.#tellOf(object, error)
+      }
+    }
     return { [Symbol.dispose]: () => this.#handlers.delete(handler) }
   }
 
@@ -214,18 +228,28 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     if (this.#options.freezesObjects) deepFreeze(object)
     const previous = this.#store.set(key, object)
     for (const handler of this.#handlers) {
-      if (previous === undefined) handler.onAdd?.(object)
-      else if (previous.metadata?.uid === object.metadata?.uid) handler.onUpdate?.(object, previous)
-      else {
-        handler.onDelete?.(previous)
-        handler.onAdd?.(object)
+      try {
+        if (previous === undefined) handler.onAdd?.(object)
+        else if (previous.metadata?.uid === object.metadata?.uid) handler.onUpdate?.(object, previous)
+        else {
+          handler.onDelete?.(previous)
+          handler.onAdd?.(object)
+        }
+      } catch (error) {
+        this.#tellOf(object, error)
       }
     }
   }
 
   #remove(key: string, last: T): void {
     if (this.#store.delete(key) === undefined) return
-    for (const handler of this.#handlers) handler.onDelete?.(last)
+    for (const handler of this.#handlers) {
+      try {
+        handler.onDelete?.(last)
+      } catch (error) {
+        this.#tellOf(last, error)
+      }
+    }
   }
 
   #replace(objects: readonly T[], version: string): void {
@@ -258,7 +282,20 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   }
 
   #resync(): void {
-    for (const object of this.#store.values()) for (const handler of this.#handlers) handler.onUpdate?.(object, object)
+    for (const object of this.#store.values()) {
+      for (const handler of this.#handlers) {
+        try {
+          handler.onUpdate?.(object, object)
+        } catch (error) {
+          this.#tellOf(object, error)
+        }
+      }
+    }
+  }
+
+  /** One object that somebody cannot cope with: were it thrown, the same event would come again and again, and no other after it. */
+  #tellOf(object: T, error: unknown, what = 'handler failed'): void {
+    this.#options.logger.error(`informer: ${what}`, { kind: this.kind.kind, object: keyOf(object), error: stackOf(error) })
   }
 
   #selection() {

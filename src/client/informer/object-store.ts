@@ -91,8 +91,10 @@ function enter<T>(entries: Map<string, Map<string, T>>, values: readonly string[
 }
 
 function leave<T>(entries: Map<string, Map<string, T>>, values: readonly string[], staysIn: readonly string[], key: string): void {
+  // Most objects have one value; some have thousands, of owners for example.
+  const stays = staysIn.length > 8 ? new Set(staysIn) : undefined
   for (const value of values) {
-    if (staysIn.includes(value)) continue
+    if (stays === undefined ? staysIn.includes(value) : stays.has(value)) continue
     const found = entries.get(value)
     found?.delete(key)
     if (found?.size === 0) entries.delete(value)
