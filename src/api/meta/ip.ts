@@ -107,6 +107,18 @@ export function ipText(ip: IpBytes): string {
   return `${hex(groups.slice(0, zeros.start))}::${hex(groups.slice(zeros.start + zeros.length))}`
 }
 
+/** The one way an address is written, whichever way it came; undefined where it is none. Nothing but digits, letters, dots and colons is in it. */
+export function canonicalIp(text: string): string | undefined {
+  const ip = parseIp(text)
+  return ip && ipText(ip)
+}
+
+/** The same of a network, without bits after the prefix. */
+export function canonicalCidr(text: string): string | undefined {
+  const cidr = parseCidr(text)
+  return cidr && cidrText(cidr)
+}
+
 function longestZeros(groups: number[]): { start: number; length: number } {
   let best = { start: 0, length: 0 }
   for (let start = 0; start < groups.length; start++) {

@@ -1,5 +1,6 @@
 /** Holds a container to a rate: token buckets on its link, and on a device behind it for what it sends. */
 import { createHash } from 'node:crypto'
+import { asLines } from '#base/as-lines.ts'
 import { CniError, type CniPlugin, type CniRequest, type CniResult } from '#network/cni/contract.ts'
 import { containerIp, hostIp } from '#network/cni/veth.ts'
 import type { Link } from '#network/kernel/ip-tool.ts'
@@ -87,6 +88,6 @@ function withDevice(result: CniResult, name: string): CniResult {
 }
 
 async function tc({ seams }: CniRequest, commands: readonly string[]): Promise<void> {
-  const { exitCode, stderr } = await seams.processes.run('tc', ['-batch', '-'], { input: `${commands.join('\n')}\n` })
+  const { exitCode, stderr } = await seams.processes.run('tc', ['-batch', '-'], { input: asLines(commands) })
   if (exitCode !== 0) throw new CniError(100, `tc: ${stderr.trim().split('\n')[0]}`)
 }

@@ -47,6 +47,8 @@ test('what is wrong with a call is said by the codes of the contract', async () 
   assert.equal(await codeOf(input, { CNI_NETNS: '' }), 4)
   assert.equal(await codeOf(input, { CNI_CONTAINERID: '../x' }), 4)
   assert.equal(await codeOf(input, { CNI_IFNAME: 'a/b' }), 4)
+  assert.equal(await codeOf(input, { CNI_IFNAME: 'a"}' }), 4)
+  assert.equal(await codeOf(input, { CNI_NETNS: '/n"\nlink delete eth0' }), 4)
   assert.equal(await codeOf(input, { CNI_COMMAND: 'DANCE' }), 4)
   assert.equal(await codeOf(input, { CNI_COMMAND: 'CHECK' }), 7)
 })
@@ -78,7 +80,22 @@ test('host ports become elements of maps, one for each family, at one address wh
     { map: 'hairpin6', key: 'fd00::2 . fd00::2' },
   ])
   assert.throws(() => portElements([{ hostPort: 1, containerPort: 1, protocol: 'icmp' }], ['10.0.0.2']), /unknown protocol icmp/)
+  assert.deepEqual(
+    portElements([{ hostPort: 1, containerPort: 1, hostIP: '2001:DB8:0::1' }], ['fd00::2'])[0],
+    { map: 'tcp6_at', key: '2001:db8::1 . 1', value: 'fd00::2 . 1' },
+    'as nft writes it, so that whoever had the port before is found',
+  )
   assert.match(portmapRules(), /flush chain inet typernetes_hostports ports\n/)
+})
+
+test('nothing but addresses and ports becomes a part of what nft is told', () => {
+  const hostIP = '::1 . 1 : ::1 . 1 }\nflush ruleset\nadd element inet typernetes_hostports tcp6_at { ::2'
+  assert.throws(() => portElements([{ hostPort: 1, containerPort: 1, hostIP }], ['fd00::2']), /is no IP address/)
+  for (const odd of ['localhost', '::1%eth0', '1.2.3.4/8', ' ::1']) {
+    assert.throws(() => portElements([{ hostPort: 1, containerPort: 1, hostIP: odd }], ['fd00::2']), /is no IP address/)
+  }
+  assert.throws(() => portElements([{ hostPort: 70_000, containerPort: 1 }], ['fd00::2']), /is no port/)
+  assert.throws(() => portElements([{ hostPort: 1, containerPort: '1 }' as never }], ['fd00::2']), /is no port/)
 })
 
 test('a bucket holds its burst and what comes in 25 ms', () => {

@@ -1,4 +1,6 @@
 /** Ports of the node that lead to containers: maps in the kernel, one for each protocol and family. */
+import { canonicalIp } from '#api/meta/ip.ts'
+import { asLines } from '#base/as-lines.ts'
 import { CniError, type CniPlugin, type CniRequest, type CniResult, type PortMapping } from '#network/cni/contract.ts'
 
 const table = 'inet typernetes_hostports'
@@ -54,13 +56,23 @@ export function portmapRules(): string {
 
 export type Element = { map: string; key: string; value?: string }
 
-/** What a container's ports are in the maps. */
+/**
+ * What a container's ports are in the maps. All of it becomes text that nft reads as root, and nobody else has looked at an address of the
+ * node that a pod asks for.
+ */
 export function portElements(mappings: readonly PortMapping[], addresses: readonly string[]): Element[] {
   const elements: Element[] = []
-  for (const address of addresses.map((one) => one.split('/')[0] ?? '')) {
+  const asked = mappings
+    .filter(({ hostPort }) => hostPort > 0)
+    .map((mapping) => ({
+      ...mapping,
+      ...{ hostPort: portNumber(mapping.hostPort), containerPort: portNumber(mapping.containerPort) },
+      hostIP: mapping.hostIP ? addressOf(mapping.hostIP) : undefined,
+    }))
+  for (const address of addresses.map((one) => addressOf(one.split('/')[0] ?? ''))) {
     const isV6 = address.includes(':')
     const number = isV6 ? 6 : 4
-    const own = mappings.filter(({ hostIP, hostPort }) => hostPort > 0 && (isAny(hostIP) || hostIP.includes(':') === isV6))
+    const own = asked.filter(({ hostIP }) => isAny(hostIP) || hostIP.includes(':') === isV6)
     for (const { hostPort, containerPort, protocol = 'tcp', hostIP } of own) {
       const kind = protocols.find((known) => known === protocol.toLowerCase())
       if (kind === undefined) throw new CniError(7, `unknown protocol ${protocol}`)
@@ -73,7 +85,18 @@ export function portElements(mappings: readonly PortMapping[], addresses: readon
   return elements
 }
 
-const isAny = (address: string | undefined): address is undefined => address === undefined || ['', '0.0.0.0', '::'].includes(address)
+const isAny = (address: string | undefined): address is undefined => address === undefined || ['0.0.0.0', '::'].includes(address)
+
+function addressOf(text: string): string {
+  const address = canonicalIp(text)
+  if (address === undefined) throw new CniError(7, `${JSON.stringify(text)} is no IP address`)
+  return address
+}
+
+function portNumber(port: number): number {
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new CniError(7, `${JSON.stringify(port)} is no port`)
+  return port
+}
 
 export const portmap: CniPlugin = {
   async add(request) {
@@ -92,7 +115,7 @@ export const portmap: CniPlugin = {
     const lines = elements.map(
       ({ map, key, value }) => `add element ${table} ${map} { ${key} comment "${words}"${value === undefined ? '' : ` : ${value}`} }`,
     )
-    await nft(request, `${portmapRules()}${lines.join('\n')}\n`)
+    await nft(request, `${portmapRules()}${asLines(lines)}`)
     await allowLocalSource(request, result)
     return result
   },
@@ -129,7 +152,7 @@ async function elementsOf(request: CniRequest): Promise<PresentElement[]> {
 
 async function drop(request: CniRequest, elements: readonly PresentElement[]): Promise<void> {
   if (elements.length === 0) return
-  await nft(request, `${elements.map(({ map, key }) => `delete element ${table} ${map} { ${key} }`).join('\n')}\n`)
+  await nft(request, asLines(elements.map(({ map, key }) => `delete element ${table} ${map} { ${key} }`)))
 }
 
 type NftElement = { elem?: { val: unknown; comment?: string } }

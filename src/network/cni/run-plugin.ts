@@ -98,9 +98,11 @@ function readRequest(environment: Environment, conf: PluginConf, seams: CniSeams
   if (missing.length > 0) throw new CniError(4, `required env variables [${missing.join(',')}] missing`)
   const [containerId, ifName] = [value('CNI_CONTAINERID'), value('CNI_IFNAME')]
   if (containerId !== '' && !/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(containerId)) throw new CniError(4, `invalid container ID ${containerId}`)
-  if (ifName !== '' && (ifName.length > 15 || /[/:\s]/.test(ifName) || ifName === '.' || ifName === '..')) {
+  // It becomes a part of what ip, tc and nft are told.
+  if (ifName !== '' && (ifName.length > 15 || !/^[\w.@+=~-]+$/.test(ifName) || ifName === '.' || ifName === '..')) {
     throw new CniError(4, `invalid interface name ${ifName}`)
   }
+  if (/["\\\p{Cc}]/u.test(value('CNI_NETNS'))) throw new CniError(4, `invalid network namespace ${JSON.stringify(value('CNI_NETNS'))}`)
   const pairs = value('CNI_ARGS')
     .split(';')
     .filter((pair) => pair.includes('='))

@@ -1,4 +1,5 @@
 /** The kernel's links, addresses, routes and neighbours, by way of iproute2. */
+import { asLines } from '#base/as-lines.ts'
 import type { Processes } from '#base/processes.ts'
 
 export type IpTool = {
@@ -35,7 +36,7 @@ export function ipTool(processes: Processes, namespace?: string): IpTool {
   }
   const batch = async (flags: readonly string[], commands: readonly string[]) => {
     if (commands.length === 0) return { exitCode: 0, stderr: '' }
-    return run([...flags, '-batch', '-'], `${commands.join('\n')}\n`)
+    return run([...flags, '-batch', '-'], asLines(commands))
   }
   return {
     async show<Row>(...args: readonly string[]) {

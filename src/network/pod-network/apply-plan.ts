@@ -1,3 +1,4 @@
+import { asLines } from '#base/as-lines.ts'
 import type { Processes } from '#base/processes.ts'
 import { ipTool, type Link, type Neighbour, type Route } from '#network/kernel/ip-tool.ts'
 import { type Changes, difference, type Forwarding } from '#network/pod-network/difference.ts'
@@ -71,6 +72,6 @@ async function forwardingOf(processes: Processes, namespace: string | undefined,
 async function changeForwarding(processes: Processes, namespace: string | undefined, commands: readonly string[]): Promise<void> {
   if (commands.length === 0) return
   const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-batch', '-']
-  const { exitCode, stderr } = await processes.run(program, args, { input: `${commands.join('\n')}\n` })
+  const { exitCode, stderr } = await processes.run(program, args, { input: asLines(commands) })
   if (exitCode !== 0) throw new Error(`bridge ${commands.join('; ')}: ${stderr.trim()}`)
 }
