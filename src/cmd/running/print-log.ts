@@ -42,6 +42,8 @@ export async function printLog({ dataDir, follow, output, tail, ...asked }: Prin
   let open = ''
   const newLines = async () => {
     const found: string[] = []
+    // A log that had become too long has been emptied.
+    if ((await log.sizeBytes()) < position) position = 0
     for (let size = await log.sizeBytes(); position < size; size = await log.sizeBytes()) {
       const bytes = await log.readAt(position, Math.min(size - position, pieceBytes))
       position += bytes.length
