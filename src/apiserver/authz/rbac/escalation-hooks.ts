@@ -21,10 +21,11 @@ export function escalationHooks(rbac: RbacAuthorizer, authorizer: Authorizer): [
       return undefined
     },
   })
-  const write = ({ user, namespace }: WriteContext, prev: KubernetesObject | undefined) => ({
+  const write = ({ user, namespace, giveWay }: WriteContext, prev: KubernetesObject | undefined) => ({
     user,
     namespace,
     requestName: prev?.metadata?.name ?? '',
+    giveWay,
   })
   const roles = (resource: 'roles' | 'clusterroles') =>
     evaluating((next, prev, context) => check.role(write(context, prev), resource, next as ClusterRole, prev as ClusterRole | undefined))

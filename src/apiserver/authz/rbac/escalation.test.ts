@@ -6,6 +6,7 @@ import { uncoveredRules } from '#apiserver/authz/rbac/covers.ts'
 import { EscalationCheck } from '#apiserver/authz/rbac/escalation.ts'
 import { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
 import type { PolicyRule } from '#apiserver/authz/rbac/rbac-objects.ts'
+import { seededRandom } from '#base/random.ts'
 
 const group = 'rbac.authorization.k8s.io'
 const jane: UserInfo = { name: 'jane', groups: ['devs', 'system:authenticated'], extra: {} }
@@ -157,3 +158,80 @@ const coverage: [string, PolicyRule[], PolicyRule, number][] = [
 for (const [what, held, wanted, missing] of coverage) {
   test(`${what}: ${missing} parts are not covered`, () => assert.equal(uncoveredRules(held, [wanted]).length, missing))
 }
+
+test('what is covered is what a search through every combination says', () => {
+  const seed = Date.now() % 1_000_000
+  const random = seededRandom(seed)
+  const some = (values: readonly string[]) => values.filter(() => random.float() < 0.4)
+  const rule = (): PolicyRule =>
+    random.float() < 0.2
+      ? { verbs: some(['get', 'put', '*']), nonResourceURLs: some(['/a', '/a/b', '/a/*', '/a/**', '*', '/b']) }
+      : {
+          verbs: some(['get', 'put', 'list', '*']),
+          apiGroups: some(['', 'apps', 'x', '*']),
+          resources: some(['pods', 'pods/log', 'x/log', '*/log', '*']),
+          resourceNames: random.float() < 0.5 ? some(['a', 'b', 'c']) : [],
+        }
+  for (let round = 0; round < 500; round++) {
+    const held = Array.from({ length: random.int(4) }, rule)
+    const wanted = Array.from({ length: random.int(3) }, rule)
+    const message = `seed ${seed}: ${JSON.stringify({ held, wanted })}`
+    assert.deepEqual(uncoveredRules(held, wanted), searched(held, wanted), message)
+  }
+})
+
+function searched(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
+  const parts = wanted.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] }) => [
+    ...apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.flatMap((verb) => {
+          const part = { apiGroups: [group], resources: [resource], verbs: [verb] }
+          return resourceNames.length === 0 ? [part] : resourceNames.map((name) => ({ ...part, resourceNames: [name] }))
+        }),
+      ),
+    ),
+    ...nonResourceURLs.flatMap((url) => verbs.map((verb) => ({ nonResourceURLs: [url], verbs: [verb] }))),
+  ])
+  const has = (values: readonly string[] = [], value: string | undefined) => values.includes('*') || values.includes(value ?? '')
+  const allows = (rule: PolicyRule, { verbs: [verb], ...part }: PolicyRule) => {
+    if (!has(rule.verbs, verb)) return false
+    const url = part.nonResourceURLs?.[0]
+    if (url !== undefined) {
+      return (rule.nonResourceURLs ?? []).some((one) => one === url || (one.endsWith('*') && url.startsWith(one.replace(/\*+$/, ''))))
+    }
+    const [resource = ''] = part.resources ?? []
+    const isNamed =
+      has(rule.resources, resource) || (resource.includes('/') && (rule.resources ?? []).includes(`*/${resource.split('/')[1]}`))
+    const names = rule.resourceNames ?? []
+    const [name] = part.resourceNames ?? []
+    return has(rule.apiGroups, part.apiGroups?.[0]) && isNamed && (names.length === 0 || (name !== undefined && names.includes(name)))
+  }
+  return parts.filter((part) => !held.some((rule) => allows(rule, part)))
+}
+
+const many = (prefix: string, count = 200) => Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+const product = { verbs: many('v'), apiGroups: many('g'), resources: many('r'), resourceNames: many('n') }
+
+test('a rule of a billion combinations is looked at only as far as it needs to be', async () => {
+  await check([{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }]).role(write, 'roles', role(product))
+  await check([product]).role(write, 'roles', role(product))
+  await assert.rejects(check([pods]).role(write, 'roles', role(product)), (error) => {
+    assert.match(String(error), /not currently held:\n\{APIGroups:\["g0"\], Resources:\["r0"\], ResourceNames:\["n0"\], Verbs:\["v0" /)
+    assert.match(String(error), /\}\nand more$/)
+    assert.ok(String(error).length < 1_000_000)
+    return true
+  })
+  const halves = [product.verbs.slice(0, 100), product.verbs.slice(100)].map((verbs) => ({ ...product, verbs }))
+  await assert.rejects(check(halves).role(write, 'roles', role(product)), /"r" is forbidden: the rules have too many combinations/)
+})
+
+test('others have their turn while a role is compared', async () => {
+  let turns = 0
+  const giveWay = () => {
+    turns++
+    return undefined
+  }
+  const rules = many('v', 2000).map((verb) => ({ verbs: [verb], apiGroups: [''], resources: ['pods'] }))
+  await assert.rejects(check(rules).role({ ...write, giveWay }, 'roles', role(...rules, { ...pods, verbs: ['fly'] })), /"fly"/)
+  assert.ok(turns > 100, `${turns}`)
+})

@@ -5,9 +5,10 @@ import { ClusterRoleBinding, ClusterRole as ClusterRoleKind } from '#api/rbac/v1
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { Attributes, Authorizer } from '#apiserver/authz/authorizer.ts'
 import { Forbidden } from '#apiserver/authz/forbidden.ts'
-import { uncoveredRules } from '#apiserver/authz/rbac/covers.ts'
+import { type CoverLimits, findingUncovered } from '#apiserver/authz/rbac/covers.ts'
 import type { RbacAuthorizer } from '#apiserver/authz/rbac/rbac-authorizer.ts'
 import { type ClusterRole, type PolicyRule, type RoleBinding, type RoleRef, rbacGroup } from '#apiserver/authz/rbac/rbac-objects.ts'
+import { inSteps } from '#base/steps.ts'
 
 // Those of a namespace have the same fields.
 const sameRole = equalityOf(ClusterRoleKind)
@@ -20,14 +21,16 @@ export type RbacWrite = {
   readonly namespace: string
   /** Of the request; empty on create. */
   readonly requestName: string
+  /** As in `WriteContext`. */
+  readonly giveWay?: (() => Promise<void> | undefined) | undefined
 }
 
 /** Nobody may give what he does not have, unless he is explicitly trusted with it. */
 export class EscalationCheck {
-  readonly #rbac: Pick<RbacAuthorizer, 'policyRulesFor' | 'rulesOfRole'>
+  readonly #rbac: Pick<RbacAuthorizer, 'rolesOf' | 'rulesOfRole'>
   readonly #authorizer: Authorizer
 
-  constructor(rbac: Pick<RbacAuthorizer, 'policyRulesFor' | 'rulesOfRole'>, authorizer: Authorizer) {
+  constructor(rbac: Pick<RbacAuthorizer, 'rolesOf' | 'rulesOfRole'>, authorizer: Authorizer) {
     this.#rbac = rbac
     this.#authorizer = authorizer
   }
@@ -37,10 +40,10 @@ export class EscalationCheck {
     if (isPrivileged(write.user)) return
     if (await this.#mayEscalate(write, resource)) return
     if (old !== undefined && sameRole(bare(role), bare(old))) return
-    const missing = this.#missing(write, role.rules ?? [])
+    const missing = await this.#missing(write, role.rules ?? [])
     if (missing !== undefined) throw new Forbidden(rbacGroup, resource, role.metadata.name, missing)
     const gathers = hasSelectors(role) || (old !== undefined && hasSelectors(old))
-    if (resource === 'clusterroles' && gathers && this.#missing(write, fullAuthority) !== undefined) {
+    if (resource === 'clusterroles' && gathers && (await this.#missing(write, fullAuthority)) !== undefined) {
       throw new Forbidden(rbacGroup, resource, role.metadata.name, 'must have cluster-admin privileges to use the aggregationRule')
     }
   }
@@ -57,7 +60,7 @@ export class EscalationCheck {
     if (await this.#mayBind(write, binding.roleRef)) return
     const rules = this.#rbac.rulesOfRole(binding.roleRef, write.namespace)
     if (rules === undefined) throw roleNotFound(binding.roleRef)
-    const missing = this.#missing(write, rules)
+    const missing = await this.#missing(write, rules)
     if (missing !== undefined) throw new Forbidden(rbacGroup, resource, binding.metadata.name, missing)
   }
 
@@ -75,16 +78,22 @@ export class EscalationCheck {
     return (await this.#authorizer.authorize(attributes)).decision === 'allow'
   }
 
-  #missing({ user, namespace }: RbacWrite, rules: readonly PolicyRule[]): string | undefined {
-    const { rules: held, errors } = this.#rbac.policyRulesFor(user, namespace)
-    const uncovered = uncoveredRules(held, rules)
-    if (uncovered.length === 0) return undefined
-    const descriptions = [...new Set(compacted(uncovered).map(described))].sort()
+  async #missing({ user, namespace, giveWay }: RbacWrite, rules: readonly PolicyRule[]): Promise<string | undefined> {
+    const { roles, errors } = this.#rbac.rolesOf(user, namespace)
+    const { parts, isComplete } = await inSteps(findingUncovered(roles, rules, limits), giveWay)
+    if (parts.length === 0) return isComplete ? undefined : tooManyParts
+    await giveWay?.()
+    const descriptions = [...new Set(compacted(parts).map(described))].sort()
+    if (!isComplete) descriptions.push('and more')
     const inGroups = user.groups.map(quoted).join(' ')
     const text = `user ${quoted(user.name)} (groups=[${inGroups}]) is attempting to grant RBAC permissions not currently held:\n${descriptions.join('\n')}`
     return errors.length === 0 ? text : `${text}; resolution errors: [${errors.length > 1 ? `[${errors.join(', ')}]` : errors[0]}]`
   }
 }
+
+/** Far more than anybody writes down: some tenths of a second at most, in turns, and a quarter of a mebibyte to read. */
+const limits: CoverLimits = { comparisons: 5_000_000, characters: 1 << 18 }
+const tooManyParts = 'the rules have too many combinations of groups, resources, verbs and names to be compared with those currently held'
 
 const anything = { group: rbacGroup, version: '*', subresource: '', path: '', isResourceRequest: true } as const
 
@@ -116,7 +125,7 @@ const bare = <T extends { readonly metadata: object }>({ metadata, ...rest }: T)
 
 /** Rules that differ only in their verbs become one. */
 function compacted(rules: readonly PolicyRule[]): PolicyRule[] {
-  const simple = new Map<string, PolicyRule>()
+  const simple = new Map<string, PolicyRule & { verbs: string[] }>()
   const others: PolicyRule[] = []
   for (const rule of rules) {
     if ((rule.nonResourceURLs ?? []).length > 0) {
@@ -125,7 +134,8 @@ function compacted(rules: readonly PolicyRule[]): PolicyRule[] {
     }
     const key = JSON.stringify([rule.apiGroups, rule.resources, rule.resourceNames ?? []])
     const same = simple.get(key)
-    simple.set(key, same === undefined ? rule : { ...same, verbs: [...same.verbs, ...rule.verbs] })
+    if (same === undefined) simple.set(key, { ...rule, verbs: [...rule.verbs] })
+    else same.verbs.push(...rule.verbs)
   }
   return [...others, ...simple.values()]
 }

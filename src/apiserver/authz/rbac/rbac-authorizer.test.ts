@@ -262,3 +262,57 @@ test('rules are listed once for each binding, whichever way it reaches the user'
     evaluationError: 'role.rbac.authorization.k8s.io "gone" not found',
   })
 })
+
+test('a thousand bindings to one role are looked at, and told, as one', () => {
+  const rbac = new RbacAuthorizer()
+  let reads = 0
+  const rules = Array.from({ length: 200 }, (_, index) => ({ verbs: [`v${index}`], apiGroups: [''], resources: ['pods'] }))
+  rbac.upsert('ClusterRole', { metadata: { name: 'r' }, rules })
+  for (let index = 0; index < 1000; index++) {
+    const metadata = { name: `b${index}`, namespace: 'ns' }
+    rbac.upsert('RoleBinding', { metadata, roleRef: roleRef('ClusterRole', 'r'), subjects: [{ kind: 'User', name: 'jane' }] })
+  }
+  const attributes = {
+    ...asks(jane),
+    get verb() {
+      reads++
+      return 'fly'
+    },
+  }
+  assert.equal(rbac.authorize(attributes).decision, 'noOpinion')
+  assert.ok(reads < 10, `${reads}`)
+  const told = rbac.rulesFor(jane, 'ns')
+  assert.deepEqual([told.resourceRules.length, told.incomplete], [200, false])
+  assert.equal(rbac.rolesOf(jane, 'ns').roles.length, 1)
+  for (let index = 0; index < 999; index++) rbac.remove('RoleBinding', 'ns', `b${index}`)
+  assert.match(rbac.authorize(asks(jane, { verb: 'v7' })).reason, /RoleBinding "b999\/ns"/)
+})
+
+test('more rules than an answer can hold are told in part', () => {
+  const rbac = new RbacAuthorizer()
+  const rules = Array.from({ length: 100_000 }, (_, index) => ({ verbs: [`v${index}`], apiGroups: [''], resources: ['pods'] }))
+  rbac.upsert('ClusterRole', { metadata: { name: 'r' }, rules })
+  rbac.upsert('ClusterRoleBinding', {
+    metadata: { name: 'b' },
+    roleRef: roleRef('ClusterRole', 'r'),
+    subjects: [{ kind: 'User', name: 'jane' }],
+  })
+  const { resourceRules, incomplete } = rbac.rulesFor(jane, 'ns')
+  assert.equal(incomplete, true)
+  assert.ok(resourceRules.length > 1000 && resourceRules.length < 50_000, `${resourceRules.length}`)
+})
+
+test('of thousands of roles that are missing some are named', () => {
+  const rbac = new RbacAuthorizer()
+  for (let index = 0; index < 5000; index++) {
+    const metadata = { name: `b${index}`, namespace: 'ns' }
+    rbac.upsert('RoleBinding', { metadata, roleRef: roleRef('Role', `gone${index}`), subjects: [{ kind: 'User', name: 'jane' }] })
+  }
+  const { reason } = rbac.authorize(asks(jane))
+  assert.match(reason, /^RBAC: \[role.rbac.authorization.k8s.io "gone0" not found, .* "gone99" not found, and 4900 more\]$/)
+})
+
+test('a path of a hundred thousand stars is read in no time', () => {
+  const rbac = withRule({ verbs: ['get'], nonResourceURLs: [`/${'*'.repeat(1_000_000)}x*`, '/x**'] })
+  assert.equal(rbac.authorize(asks(jane, { isResourceRequest: false, path: '/xyz' })).decision, 'allow')
+})

@@ -12,15 +12,19 @@ import {
   rbacGroup,
   type Subject,
 } from '#apiserver/authz/rbac/rbac-objects.ts'
-import { append } from '#base/append.ts'
 
 /** Where bindings point to; the role itself may be missing, and may come and go. */
 type RoleSlot = { readonly ref: RoleRef; role: CompiledRole | undefined; bindings: number }
 
 type Binding = { readonly namespace: string; readonly object: RoleBinding; readonly slot: RoleSlot; readonly isClusterWide: boolean }
 
+/** All bindings to one role that say the same to a request: which of them is looked at makes no difference. */
+type Grant = { readonly slot: RoleSlot; readonly bindings: Set<Binding> }
+
 /** What one user or group is bound to, by the namespace in which it counts; the empty one counts everywhere. */
-type Grants = Map<string, Binding[]>
+type Grants = Map<string, Map<RoleSlot, Grant>>
+
+type GrantsThere = ReadonlyMap<RoleSlot, Grant> | undefined
 
 /**
  * Role-based access control. Bindings are indexed by whom they name and where they count, roles by what they allow:
@@ -35,22 +39,28 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
   authorize(attributes: Attributes): AuthorizationResult {
     const { user, namespace, isResourceRequest } = attributes
     const combined = attributes.subresource === '' ? attributes.resource : `${attributes.resource}/${attributes.subresource}`
-    const allowing = (bindings: readonly Binding[] | undefined): Binding | undefined => {
-      if (bindings === undefined) return undefined
-      for (const binding of bindings) {
-        const { role } = binding.slot
+    const allowing = (grants: GrantsThere): Grant | undefined => {
+      if (grants === undefined) return undefined
+      for (const grant of grants.values()) {
+        const { role } = grant.slot
         if (role === undefined) continue
-        if (isResourceRequest ? role.allowsResource(attributes, combined) : role.allowsPath(attributes)) return binding
+        if (isResourceRequest ? role.allowsResource(attributes, combined) : role.allowsPath(attributes)) return grant
       }
       return undefined
     }
     const found = this.#first(user, '', allowing) ?? (namespace === '' ? undefined : this.#first(user, namespace, allowing))
-    if (found !== undefined) return new AllowedBy(found, user)
+    if (found !== undefined) return new AllowedBy(firstOf(found.bindings) as Binding, user)
     return this.#refusal(user, namespace)
   }
 
+  /** As upstream, which tells a role's rules once for each binding to it: as long as that is not far too much. */
   rulesFor(user: UserInfo, namespace: string): UserRules {
-    const { rules, errors } = this.policyRulesFor(user, namespace)
+    const bindings = this.#bindingsOf(user, namespace)
+    const everySlot = Array.from(bindings, ({ slot }) => slot)
+    const eachSlot = new Set(everySlot)
+    let told = rulesWithin(everySlot)
+    if (!told.isComplete) told = rulesWithin(eachSlot)
+    const { rules, isComplete } = told
     return {
       resourceRules: rules
         .filter(({ resources = [] }) => resources.length > 0)
@@ -58,20 +68,17 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
       nonResourceRules: rules
         .filter(({ nonResourceURLs = [] }) => nonResourceURLs.length > 0)
         .map(({ verbs, nonResourceURLs = [] }) => ({ verbs, nonResourceURLs })),
-      incomplete: false,
-      evaluationError: aggregate(errors),
+      incomplete: !isComplete,
+      evaluationError: aggregate(missingOf(eachSlot)),
     }
   }
 
-  /** Every rule the user holds in the namespace, and the roles that bindings name but that do not exist. */
-  policyRulesFor(user: UserInfo, namespace: string): { rules: PolicyRule[]; errors: string[] } {
-    const rules: PolicyRule[] = []
-    const errors: string[] = []
-    for (const { slot } of this.#bindingsOf(user, namespace)) {
-      if (slot.role === undefined) errors.push(missingRole(slot.ref))
-      else append(rules, slot.role.rules)
-    }
-    return { rules, errors }
+  /** Every role the user holds in the namespace, and those that bindings name but that do not exist. */
+  rolesOf(user: UserInfo, namespace: string): { roles: CompiledRole[]; errors: string[] } {
+    const slots = new Set<RoleSlot>()
+    this.#first(user, '', (grants) => addAll(slots, grants))
+    if (namespace !== '') this.#first(user, namespace, (grants) => addAll(slots, grants))
+    return { roles: Array.from(slots, ({ role }) => role).filter((role) => role !== undefined), errors: missingOf(slots) }
   }
 
   /** The rules of the role that a binding in the namespace refers to; undefined when there is no such role. */
@@ -132,7 +139,7 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
     ]
   }
 
-  #first<T>(user: UserInfo, namespace: string, pick: (bindings: readonly Binding[] | undefined) => T | undefined): T | undefined {
+  #first<T>(user: UserInfo, namespace: string, pick: (grants: GrantsThere) => T | undefined): T | undefined {
     const found = pick(this.#users.get(user.name)?.get(namespace))
     if (found !== undefined) return found
     for (const group of user.groups) {
@@ -144,8 +151,8 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
 
   #bindingsOf(user: UserInfo, namespace: string): Set<Binding> {
     const all = new Set<Binding>()
-    const collect = (bindings: readonly Binding[] | undefined) => {
-      for (const binding of bindings ?? []) all.add(binding)
+    const collect = (grants: GrantsThere) => {
+      for (const { bindings } of grants?.values() ?? []) for (const binding of bindings) all.add(binding)
       return undefined
     }
     this.#first(user, '', collect)
@@ -155,19 +162,19 @@ export class RbacAuthorizer implements Authorizer, RbacObjects {
 
   /** A missing role may be why the answer is no, so the client is told. */
   #refusal(user: UserInfo, namespace: string): AuthorizationResult {
-    let missing: string[] | undefined
-    const look = (bindings: readonly Binding[] | undefined) => {
-      if (bindings === undefined) return undefined
-      for (const { slot } of bindings) {
+    let missing: Set<RoleSlot> | undefined
+    const look = (grants: GrantsThere) => {
+      if (grants === undefined) return undefined
+      for (const { slot } of grants.values()) {
         if (slot.role !== undefined) continue
-        missing ??= []
-        missing.push(missingRole(slot.ref))
+        missing ??= new Set()
+        missing.add(slot)
       }
       return undefined
     }
     this.#first(user, '', look)
     if (namespace !== '') this.#first(user, namespace, look)
-    return missing === undefined ? noOpinion : { decision: 'noOpinion', reason: `RBAC: ${aggregate(missing)}` }
+    return missing === undefined ? noOpinion : { decision: 'noOpinion', reason: `RBAC: ${aggregate(missingOf(missing))}` }
   }
 
   #slotOf(ref: RoleRef, namespace: string): RoleSlot {
@@ -212,17 +219,60 @@ function grant(index: Map<string, Grants>, subject: string, binding: Binding): v
     grants = new Map()
     index.set(subject, grants)
   }
-  const bindings = grants.get(binding.namespace)
-  if (bindings === undefined) grants.set(binding.namespace, [binding])
-  else bindings.push(binding)
+  let there = grants.get(binding.namespace)
+  if (there === undefined) {
+    there = new Map()
+    grants.set(binding.namespace, there)
+  }
+  const known = there.get(binding.slot)
+  if (known === undefined) there.set(binding.slot, { slot: binding.slot, bindings: new Set([binding]) })
+  else known.bindings.add(binding)
 }
 
 function withdraw(index: Map<string, Grants>, subject: string, binding: Binding): void {
   const grants = index.get(subject)
-  const left = grants?.get(binding.namespace)?.filter((candidate) => candidate !== binding) ?? []
-  if (left.length > 0) grants?.set(binding.namespace, left)
-  else grants?.delete(binding.namespace)
+  const there = grants?.get(binding.namespace)
+  const bindings = there?.get(binding.slot)?.bindings
+  bindings?.delete(binding)
+  if (bindings?.size === 0) there?.delete(binding.slot)
+  if (there?.size === 0) grants?.delete(binding.namespace)
   if (grants?.size === 0) index.delete(subject)
+}
+
+const firstOf = <T>(values: Iterable<T>): T | undefined => {
+  for (const value of values) return value
+  return undefined
+}
+
+function addAll(slots: Set<RoleSlot>, grants: GrantsThere): undefined {
+  for (const slot of grants?.keys() ?? []) slots.add(slot)
+}
+
+/** What an answer about somebody's rules may hold: about two mebibytes of JSON. */
+const toldCharacters = 1 << 21
+/** Of a text, or of a rule, beside its own. */
+const aroundText = 4
+
+/** The rules of the roles in order, as many as can be told. */
+function rulesWithin(slots: Iterable<RoleSlot>): { rules: PolicyRule[]; isComplete: boolean } {
+  const rules: PolicyRule[] = []
+  let left = toldCharacters
+  for (const { role } of slots) {
+    for (const rule of role?.rules ?? []) {
+      left -= charactersOf(rule)
+      if (left < 0) return { rules, isComplete: false }
+      rules.push(rule)
+    }
+  }
+  return { rules, isComplete: true }
+}
+
+function charactersOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): number {
+  let characters = 60
+  for (const texts of [verbs, apiGroups, resources, resourceNames, nonResourceURLs]) {
+    for (const text of texts ?? []) characters += text.length + aroundText
+  }
+  return characters
 }
 
 /** The user name a subject stands for. Service accounts are users with a longer name. */
@@ -239,6 +289,25 @@ function appliesTo(subject: Subject, user: UserInfo, bindingNamespace: string): 
 
 function describedSubject({ kind, name, namespace }: Subject, bindingNamespace: string): string {
   return `${kind} ${quoted(kind === 'ServiceAccount' ? `${name}/${namespace || bindingNamespace}` : name)}`
+}
+
+/** Roles that bindings name but that do not exist are told by name: so many of them, and of these so much. */
+const mostMissing = 100
+const longestMissing = 16_384
+
+function missingOf(slots: Iterable<RoleSlot>): string[] {
+  const told: string[] = []
+  let characters = 0
+  let more = 0
+  for (const { ref, role } of slots) {
+    if (role !== undefined) continue
+    if (told.length < mostMissing && (told.length === 0 || characters + ref.name.length <= longestMissing)) {
+      told.push(missingRole(ref))
+      characters += ref.name.length
+    } else more++
+  }
+  if (more > 0) told.push(`and ${more} more`)
+  return told
 }
 
 function missingRole({ kind, name }: RoleRef): string {
