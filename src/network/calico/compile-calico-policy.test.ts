@@ -5,6 +5,7 @@ import type { CalicoNetworkPolicy } from '#network/calico/definitions.ts'
 import { type CompiledPolicy, compilePolicy } from '#network/policy/compiled-policy.ts'
 import { evaluateConnection, type Party } from '#network/policy/evaluate.ts'
 import { policyPodOf } from '#network/policy/policy-pod.ts'
+import { policyRules } from '#network/policy/policy-rules.ts'
 
 const aPod = (name: string, ip: string, namespace = 'default'): Party => {
   const pod = policyPodOf(
@@ -111,4 +112,42 @@ test('policies for the links of hosts say nothing of pods, and rules of ICMP not
   const ping = own({ selector: 'all()', ingress: [{ action: 'Deny', protocol: 'ICMP', icmp: { type: 8 } }, { action: 'Allow' }] })
   assert.equal(ask([ping], web, db).isAllowed, true)
   assert.deepEqual(ping.ingress?.[0] && 'icmp' in ping.ingress[0] ? ping.ingress[0].icmp : undefined, { type: 8 })
+})
+
+test('what would be no rule of nft makes a rule stricter, and never reaches nft', () => {
+  const text = (rule: object) => {
+    const policy = own({ selector: 'all()', ingress: [rule as never] })
+    const { chains, elements } = policyRules({ policy, direction: 'ingress', allows: 'accept', pods: () => [] })
+    return [...chains.values()].flat().join('\n') + [...elements.values()].flatMap((set) => [...set.keys()]).join('\n')
+  }
+  const odd: object[] = [
+    { protocol: 'tcp accept\nflush ruleset\n#' },
+    { protocol: 'foo' },
+    { protocol: 256 },
+    { notProtocol: 'tcp; flush ruleset' },
+    { protocol: 'TCP', destination: { ports: [99_999] } },
+    { protocol: 'TCP', destination: { ports: ['8080:80'] } },
+    { protocol: 'TCP', source: { ports: ['1', '70000'] } },
+    { source: { nets: ['1.2.3.4/99'] } },
+    { source: { nets: ['abc'] } },
+    { source: { nets: ['::::/64'] } },
+    { source: { nets: ['10.0.0.0/8', 'fe80::/200'] } },
+    { source: { selector: 'app ==' } },
+    { source: { serviceAccounts: { selector: '((' } } },
+  ]
+  for (const rule of odd) {
+    assert.equal(text({ action: 'Allow', ...rule }), '', JSON.stringify(rule))
+    const denied = text({ action: 'Deny', ...rule })
+    assert.match(denied, /^meta nfproto ipv4 (meta l4proto tcp )?drop$/m, `${JSON.stringify(rule)} denies more, not less: ${denied}`)
+    assert.doesNotMatch(denied, /flush|99999|8080|foo/)
+  }
+  assert.match(text({ action: 'Allow', protocol: 'ICMPv6' }), /meta l4proto ipv6-icmp accept/)
+  assert.match(text({ action: 'Allow', notProtocol: 47 }), /meta l4proto != 47 accept/)
+  assert.match(text({ action: 'Deny', source: { nets: ['10.0.0.1/8', '010.0.0.1'] } }), /10\.0\.0\.0-10\.255\.255\.255/)
+})
+
+test('a selector that is longer than anybody writes is not read', () => {
+  const long = Array.from({ length: 10_000 }, (_, index) => `has(a${index})`).join(' || ')
+  assert.equal(own({ selector: long, ingress: [] }).selects.matches({ a9999: '' }), false)
+  assert.equal(own({ selector: long.slice(0, 60_000).replace(/ \|\|[^|]*$/, ''), ingress: [] }).selects.matches({ a1: '' }), true)
 })

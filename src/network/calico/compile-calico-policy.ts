@@ -1,5 +1,6 @@
 /** Calico's policies in the shape that all policies have here. */
 
+import { canonicalCidr, canonicalIp } from '#api/meta/ip.ts'
 import { defined } from '#base/defined.ts'
 import { accountLabel, accountLabelsIn } from '#network/calico/account-labels.ts'
 import type { CalicoNetworkPolicy, GlobalNetworkPolicy } from '#network/calico/definitions.ts'
@@ -58,7 +59,8 @@ function compiled(spec: CalicoNetworkPolicy['spec'], namespace: string | undefin
 
 /**
  * Undefined for a rule that can match nothing. What is not understood of a rule makes it stricter, never laxer: one that lets something
- * through does not match at all, one that denies goes without that part.
+ * through does not match at all, one that denies goes without that part. Calico's own API server refuses what is not understood here; the
+ * definitions take any text, which must neither become a part of what nft is told nor keep policies of others from it.
  */
 function compileRule(rule: Rule, namespace: string | undefined): OrderedRule | undefined {
   const { action, protocol, notProtocol, ipVersion } = rule
@@ -66,11 +68,16 @@ function compileRule(rule: Rule, namespace: string | undefined): OrderedRule | u
   const source = compileSide(rule.source, namespace, 'source')
   const destination = compileSide(rule.destination, namespace, 'destination')
   const hasPorts = [source, destination].some(({ side }) => side.ports !== undefined || side.notPorts.length > 0)
-  const isPlain = protocol !== undefined && ['tcp', 'udp', 'sctp'].includes(String(protocol).toLowerCase())
+  const [named, unnamed] = [protocolOf(protocol), protocolOf(notProtocol)]
+  const isPlain = named !== undefined && named !== null && ['tcp', 'udp', 'sctp'].includes(named)
   const icmp = icmpOf(rule.icmp, protocol)
   const notIcmp = icmpOf(rule.notICMP, protocol)
   const isUnderstood =
-    source.isUnderstood && destination.isUnderstood && (!hasPorts || isPlain) && icmp !== null && notIcmp !== null && !rule.http
+    source.isUnderstood &&
+    destination.isUnderstood &&
+    (!hasPorts || isPlain) &&
+    [named, unnamed, icmp, notIcmp].every((part) => part !== null) &&
+    !rule.http
   if (!isUnderstood && !isStrict) return undefined
   const withoutPorts = (side: RuleSide): RuleSide => ({ ...side, ports: undefined, notPorts: [] })
   const keepsPorts = !hasPorts || isPlain
@@ -78,8 +85,8 @@ function compileRule(rule: Rule, namespace: string | undefined): OrderedRule | u
     // There is one tier and after it nothing that denies: what is passed on is let through.
     action: action === 'Deny' ? 'deny' : action === 'Log' ? 'log' : 'allow',
     ...defined({
-      protocol: protocol === undefined ? undefined : String(protocol).toLowerCase(),
-      notProtocol: notProtocol === undefined ? undefined : String(notProtocol).toLowerCase(),
+      protocol: named ?? undefined,
+      notProtocol: unnamed ?? undefined,
       icmp: icmp ?? undefined,
       notIcmp: notIcmp ?? undefined,
       version: ipVersion === 4 || ipVersion === 6 ? ipVersion : undefined,
@@ -87,6 +94,15 @@ function compileRule(rule: Rule, namespace: string | undefined): OrderedRule | u
     source: keepsPorts ? source.side : withoutPorts(source.side),
     destination: keepsPorts ? destination.side : withoutPorts(destination.side),
   }
+}
+
+const protocolNames = ['tcp', 'udp', 'sctp', 'icmp', 'icmpv6', 'udplite']
+
+/** In small letters, or a number; null where it is neither. */
+function protocolOf(value: number | string | undefined): string | undefined | null {
+  if (value === undefined) return undefined
+  const text = String(value).toLowerCase()
+  return protocolNames.includes(text) || (/^\d{1,3}$/.test(text) && Number(text) <= 255) ? text : null
 }
 
 /** Null where it says something of another protocol; a code alone says nothing. */
@@ -101,9 +117,12 @@ function compileSide(side: Side | undefined, namespace: string | undefined, whic
   // Whose service it is, a policy of the whole cluster must say.
   const service = services === undefined ? undefined : { service: `${services.namespace || namespace || ''}/${services.name}` }
   let isUnderstood = service === undefined || !service.service.startsWith('/')
-  const peer = (pods: string | undefined): PodPeer => {
-    const podSelector = runningAs(selectorOr(pods), serviceAccounts)
-    const namespaces = ofNamespaces(selectorOr(namespaceSelector))
+  const [pods, notPods, places] = [selectorOr(selector), selectorOr(notSelector), selectorOr(namespaceSelector)]
+  const isReadable = ![pods, notPods, places, selectorOr(serviceAccounts?.selector)].includes(nothing)
+  if (!isReadable) isUnderstood = false
+  const peer = (chosen: Selects): PodPeer => {
+    const podSelector = runningAs(chosen, serviceAccounts)
+    const namespaces = ofNamespaces(places)
     const own = namespaceSelector ? undefined : namespace
     return {
       kind: 'pods',
@@ -123,28 +142,42 @@ function compileSide(side: Side | undefined, namespace: string | undefined, whic
   const wanted = portsOf(ports)
   const unwanted = portsOf(notPorts)
   if (unwanted.some(({ name }) => name !== undefined)) isUnderstood = false
-  const isRange = (text: string) => /^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(text)
-  if ([...(nets ?? []), ...(notNets ?? [])].some((net) => !isRange(net))) isUnderstood = false
+  // A list of which a part is not understood would let through what that part denies: such a rule goes without the list.
+  const whole = <T>(given: readonly unknown[] | undefined, read: readonly T[]): readonly T[] | undefined =>
+    given === undefined || given.length === 0 || given.length > read.length ? undefined : read
+  const [wantedNets, unwantedNets] = [nets ?? [], notNets ?? []].map((list) => list.map(rangeIn).filter((net) => net !== undefined)) as [
+    string[],
+    string[],
+  ]
+  if (wantedNets.length < (nets?.length ?? 0) || unwantedNets.length < (notNets?.length ?? 0)) isUnderstood = false
   return {
     isUnderstood,
     side: {
-      nets: nets === undefined || nets.length === 0 ? undefined : nets.filter(isRange).map(asRange),
-      notNets: (notNets ?? []).filter(isRange).map(asRange),
-      peers: selector || namespaceSelector || serviceAccounts ? [peer(selector)] : [],
-      notPeers: notSelector ? [peer(notSelector)] : [],
+      nets: whole(nets, wantedNets),
+      notNets: unwantedNets,
+      peers: isReadable && (selector || namespaceSelector || serviceAccounts) ? [peer(pods)] : [],
+      notPeers: isReadable && notSelector ? [peer(notPods)] : [],
       services: service === undefined ? [] : [service],
-      ports: ports === undefined || ports.length === 0 ? undefined : wanted,
+      ports: whole(ports, wanted),
       notPorts: unwanted.filter(({ name }) => name === undefined),
     },
   }
 }
 
-const asRange = (text: string): string => (text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`)
+/** A network, or one address as one. */
+function rangeIn(text: string): string | undefined {
+  if (text.includes('/')) return canonicalCidr(text)
+  const address = canonicalIp(text)
+  return address && `${address}/${address.includes(':') ? 128 : 32}`
+}
 
 /** `80`, `8000:8080`, `http`. */
 function portOf(port: number | string): RulePort | undefined {
-  const [, from, to] = /^(\d{1,5})(?::(\d{1,5}))?$/.exec(String(port)) ?? []
-  if (from !== undefined) return { from: Number(from), to: Number(to ?? from) }
+  const [, first, last] = /^(\d+)(?::(\d+))?$/.exec(String(port)) ?? []
+  if (first !== undefined) {
+    const [from, to] = [Number(first), Number(last ?? first)]
+    return from <= to && to <= 65_535 ? { from, to } : undefined
+  }
   return /^[a-z0-9-]{1,63}$/i.test(String(port)) ? { name: String(port) } : undefined
 }
 

@@ -7,11 +7,13 @@ export type CalicoSelector = {
 
 type Test = (labels: Readonly<Record<string, string>>) => boolean
 
-/** Deeper ones are written by nobody but to do harm. */
+/** Deeper and longer ones are written by nobody but to do harm. */
 const deepest = 64
+const longest = 65_536
 
 /** Throws where it is none. Empty selects everything, as Calico has it. */
 export function parseCalicoSelector(text: string): CalicoSelector {
+  if (text.length > longest) throw new Error(`a selector of ${text.length} letters is longer than ${longest}`)
   const test = text.trim() === '' ? () => true : new Parser(text).whole()
   return { matches: (labels) => test(labels ?? {}), toString: () => `calico ${text.trim()}` }
 }
@@ -26,8 +28,9 @@ class Parser {
 
   constructor(text: string) {
     this.#text = text
+    const { length } = text.trimEnd()
     word.lastIndex = 0
-    while (word.lastIndex < text.trimEnd().length) {
+    while (word.lastIndex < length) {
       const start = word.lastIndex
       const found = word.exec(text)
       if (found === null) throw this.#wrong(text.slice(start))
