@@ -13,7 +13,7 @@ const longest = 65_536
 
 /** Throws where it is none. Empty selects everything, as Calico has it. */
 export function parseCalicoSelector(text: string): CalicoSelector {
-  if (text.length > longest) throw new Error(`a selector of ${text.length} letters is longer than ${longest}`)
+  if (text.length > longest) throw new Error(`a text of ${text.length} letters is no selector of Calico: ${longest} are the most`)
   const test = text.trim() === '' ? () => true : new Parser(text).whole()
   return { matches: (labels) => test(labels ?? {}), toString: () => `calico ${text.trim()}` }
 }
