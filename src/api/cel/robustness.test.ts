@@ -109,3 +109,19 @@ const hostile: [string, string][] = [
   ['texts of texts', 'x.s.replace("", x.s).replace("", x.s).replace("", x.s).replace("", x.s).replace("", x.s).replace("", x.s)'],
 ]
 for (const [name, text] of hostile) test(`hostile text is answered in time: ${name}`, { timeout: 60_000 }, () => void tryOut(text))
+
+test('an expression of a kilobyte cannot say a type of billions of parts', () => {
+  const nested = (levels: number): string => {
+    const name = (level: number) => `v${level}`
+    let text = 'true'
+    for (let level = levels; level > 0; level--) text = `[{${name(level - 1)}: ${name(level - 1)}}].all(${name(level)}, ${text})`
+    return `[1].all(v0, ${text})`
+  }
+  environment.compile(nested(5))
+  assert.throws(() => environment.compile(nested(40)), /is too large/)
+})
+
+test('what is long and plain is checked', () => {
+  environment.compile(Array.from({ length: 2000 }, () => '1 == 1').join(' && '))
+  environment.compile(`[${Array.from({ length: 5000 }, (_, index) => index).join(', ')}].all(e, e >= 0)`)
+})

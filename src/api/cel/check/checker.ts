@@ -14,7 +14,7 @@ import {
   type StructLiteral,
 } from '#api/cel/syntax/expression.ts'
 import { CelCompileError, type Issue } from '#api/cel/syntax/source.ts'
-import { mostGeneral, Substitutions } from '#api/cel/types/assignability.ts'
+import { mostGeneral, Substitutions, TypeTooLarge } from '#api/cel/types/assignability.ts'
 import {
   bool,
   type CelType,
@@ -50,10 +50,15 @@ const maxIssues = 100
 
 /** Throws CelCompileError. */
 export function checkExpression(text: string, expression: Expression, options: CheckOptions): Checked {
-  const checker = new Checker(options)
-  checker.check(expression)
-  if (checker.issues.length > 0) throw new CelCompileError(text, checker.issues)
-  return checker.checked(expression)
+  const checker = new Checker(options, text.length)
+  try {
+    checker.check(expression)
+    if (checker.issues.length > 0) throw new CelCompileError(text, checker.issues)
+    return checker.checked(expression)
+  } catch (error) {
+    if (error instanceof TypeTooLarge) throw new CelCompileError(text, [{ message: error.message, offset: expression.at }])
+    throw error
+  }
 }
 
 class Checker {
@@ -66,11 +71,12 @@ class Checker {
   readonly #found = new Map<object, readonly Issue[]>()
   /** Inside of what takes elements of different types. */
   #mayMix = false
-  #known = new Substitutions()
+  readonly #known: Substitutions
   #unknownCount = 0
 
-  constructor(options: CheckOptions) {
+  constructor(options: CheckOptions, textLength: number) {
     this.#options = options
+    this.#known = new Substitutions([], textLength)
   }
 
   checked(expression: Expression): Checked {
@@ -127,10 +133,7 @@ class Checker {
     return this.#fitAll([wanted], [given])
   }
   #fitAll(wanted: readonly CelType[], given: readonly CelType[]): boolean {
-    const learned = this.#known.assign(wanted, given)
-    if (learned === undefined) return false
-    this.#known = learned
-    return true
+    return this.#known.assign(wanted, given)
   }
   #unknown(): CelType {
     return { kind: 'parameter', name: `_var${this.#unknownCount++}` }

@@ -5,6 +5,7 @@ import { int, listOf, string } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, member } from '#api/cel/types/declarations.ts'
 import { ArrayList, CelError } from '#api/cel/values/value.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { longestRemembered } from '#base/remembered.ts'
 
 const kept = new Map<string, RE2JS>()
 const maxKept = 500
@@ -18,8 +19,10 @@ export function regexOf(pattern: string): RE2JS {
   } catch (error) {
     throw new CelError(regexComplaint(pattern, error))
   }
-  if (kept.size >= maxKept) kept.clear()
-  kept.set(pattern, regex)
+  if (pattern.length <= longestRemembered) {
+    if (kept.size >= maxKept) kept.clear()
+    kept.set(pattern, regex)
+  }
   return regex
 }
 

@@ -1,4 +1,5 @@
 /** Timestamps and durations as texts. */
+import { trimEndOf } from '#base/trim-end.ts'
 
 const second = 1_000_000_000n
 const pattern = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
@@ -21,7 +22,7 @@ export function parseTimestamp(text: string): bigint | undefined {
 export function timestampText(nanos: bigint): string {
   const rest = ((nanos % second) + second) % second
   const text = new Date(Number((nanos - rest) / 1_000_000n)).toISOString().slice(0, 19)
-  const fraction = rest === 0n ? '' : `.${String(rest).padStart(9, '0').replace(/0+$/, '')}`
+  const fraction = rest === 0n ? '' : `.${trimEndOf(String(rest).padStart(9, '0'), '0')}`
   return `${text}${fraction}Z`
 }
 
@@ -29,6 +30,6 @@ export function timestampText(nanos: bigint): string {
 export function durationText(nanos: bigint): string {
   const size = nanos < 0n ? -nanos : nanos
   const rest = size % second
-  const fraction = rest === 0n ? '' : `.${String(rest).padStart(9, '0').replace(/0+$/, '')}`
+  const fraction = rest === 0n ? '' : `.${trimEndOf(String(rest).padStart(9, '0'), '0')}`
   return `${nanos < 0n ? '-' : ''}${size / second}${fraction}s`
 }

@@ -86,4 +86,12 @@ export function typeText(type: CelType): string {
   }
 }
 
-export const sameType = (one: CelType, other: CelType): boolean => one === other || typeText(one) === typeText(other)
+export function sameType(one: CelType, other: CelType): boolean {
+  if (one === other) return true
+  if (one.kind !== other.kind) return false
+  if ('name' in one && 'name' in other && one.name !== other.name) return false
+  if (one.kind === 'wrapper') return other.kind === 'wrapper' && sameType(one.of, other.of)
+  const ours = parametersOf(one)
+  const theirs = parametersOf(other)
+  return ours.length === theirs.length && ours.every((each, index) => sameType(each, theirs[index] as CelType))
+}
