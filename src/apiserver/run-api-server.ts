@@ -281,6 +281,7 @@ export async function runApiServer(options: RunApiServerOptions): Promise<Runnin
     opened.use(await keepAllocationsRepaired({ ...options, cluster: server.cluster, clusterIps, nodePorts }))
   }
   const serving = {
+    logger,
     tls: tlsMaterial(keys, frontProxy),
     maxConnectionsPerAddress: (options.fairUse ?? defaultLimits).connectionsPerClient,
     onExchange: (exchange: HttpExchange) => server.handler.handle(overWebSocket(exchange)),

@@ -103,6 +103,10 @@ export class Http2Exchange implements HttpExchange {
   closeConnection(): void {
     this.#stream.session?.close()
   }
+  breakOff(): void {
+    if (!this.#stream.headersSent) this.respond(500, plainText(), failure)
+    else if (!this.isClosed) this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
+  }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (!this.isClosed) this.#stream.respond({ ':status': status, ...headers })
     return new SinkStream(this.#stream)
@@ -163,6 +167,10 @@ export class Http1Exchange implements HttpExchange {
     if (this.#response.writableFinished) socket.destroySoon()
     else this.#response.once('finish', () => socket.destroySoon())
   }
+  breakOff(): void {
+    if (!this.#response.headersSent) this.respond(500, plainText(), failure)
+    else if (!this.#response.writableEnded) this.#response.destroy()
+  }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (!this.isClosed) {
       this.#response.writeHead(status, headers)
@@ -176,6 +184,7 @@ export class Http1Exchange implements HttpExchange {
 export class UpgradeExchange extends Http1Exchange {
   readonly #response: ServerResponse
   readonly #taken: TakenConnection
+  #isTaken = false
 
   constructor(request: IncomingMessage, socket: Duplex, head: Buffer, connection: HttpConnection) {
     // From here on the server does not look after the socket any more.
@@ -192,11 +201,18 @@ export class UpgradeExchange extends Http1Exchange {
 
   takeOver = (): TakenConnection => {
     this.#response.detachSocket(this.#taken.socket as Socket)
+    this.#isTaken = true
     return this.#taken
+  }
+  override breakOff(): void {
+    if (this.#isTaken) this.#taken.socket.destroy()
+    else super.breakOff()
   }
 }
 
 const noBytes = Buffer.alloc(0)
+const plainText = (): HttpHeaders => ({ 'content-type': 'text/plain; charset=utf-8' })
+const failure = 'Internal Server Error\n'
 const noPieces: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} }
 
 function collect(source: http2.ServerHttp2Stream | IncomingMessage, limitBytes: number): Promise<Buffer> {

@@ -7,8 +7,10 @@ import { type AddressInfo, createServer, type ListenOptions, type Server, type S
 import type { Duplex } from 'node:stream'
 import { limitControlFrames } from '#base/frame-limits.ts'
 import { connectionOf, Http1Exchange, Http2Exchange, UpgradeExchange } from '#base/http-exchanges.ts'
+import type { Logger } from '#base/log.ts'
 import { PacedEndings } from '#base/paced-endings.ts'
 import { plainHttp } from '#base/plain-http.ts'
+import { isBeingAnswered, UnansweredRequests } from '#base/unanswered-requests.ts'
 
 export type HttpHeaders = Record<string, string | string[] | undefined>
 
@@ -52,6 +54,8 @@ export type HttpExchange = {
   abandonBody?(): void
   /** Lets this connection have no further requests, once those that are under way are answered. Absent where connections are not shared. */
   closeConnection?(): void
+  /** Something failed that should not have: says so where no answer has begun, and breaks off one that has. Absent where the sender is told otherwise. */
+  breakOff?(): void
   /** Starts an answer of unknown length. */
   stream(status: number, headers: HttpHeaders): HttpResponseStream
   /**
@@ -106,7 +110,10 @@ export type HttpListenerOptions = {
   /** Absent: plain HTTP/1.1. */
   tls?: TlsMaterial
   tlsLimits?: TlsLimits
+  /** What it throws is logged, and ends the exchange alone. */
   onExchange(exchange: HttpExchange): void
+  /** Absent: the process warns of it. */
+  logger?: Logger
   maxStreamsPerConnection?: number
   /** Further ones of the same address are cut before a byte is read; 0 or absent: there may be any number. */
   maxConnectionsPerAddress?: number
@@ -155,18 +162,36 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
   let draining = false
   plainHttp.setMaxIdleHTTPParsers(parsersKept)
 
+  const begin = (exchange: HttpExchange): void => {
+    try {
+      options.onExchange(exchange)
+    } catch (error) {
+      const { method, target } = exchange
+      if (options.logger === undefined) process.emitWarning(error instanceof Error ? error : String(error))
+      else
+        options.logger.error('failed to begin a request', { method, target, error: error instanceof Error ? error.stack : String(error) })
+      exchange.breakOff?.()
+    }
+  }
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
     if (draining) response.setHeader('connection', 'close')
-    readByListeners(request.socket)
-    options.onExchange(new Http1Exchange(request, response, connectionOf(request.socket)))
+    UnansweredRequests.of(request.socket).add(response)
+    begin(new Http1Exchange(request, response, connectionOf(request.socket)))
   }
   const server =
     options.tls === undefined
       ? plainHttp.createServer({ shouldUpgradeCallback: mayUpgrade, maxHeaderSize: headersMaxBytes }, onRequest)
-      : secureServer(options, onRequest)
+      : secureServer(options, onRequest, begin)
   Object.assign(server, { keepAliveTimeout: keptIdleMs })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    options.onExchange(new UpgradeExchange(request, socket, head, connectionOf(request.socket)))
+    // A connection that is to be given away is nobody else's.
+    if (isBeingAnswered(socket)) UnansweredRequests.of(request.socket).abandon()
+    else begin(new UpgradeExchange(request, socket, head, connectionOf(request.socket)))
+  })
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => {})
+    if (isBeingAnswered(socket)) UnansweredRequests.of(request.socket).abandon()
+    else socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
   })
   server.on('connection', (socket: Socket) => {
     if (options.accepts?.(socket.remoteAddress ?? '') === false) {
@@ -256,6 +281,7 @@ async function ensureFree({ host, port }: HttpListenerOptions): Promise<void> {
 function secureServer(
   options: HttpListenerOptions,
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
+  begin: (exchange: HttpExchange) => void,
 ): http2.Http2SecureServer {
   const server = http2.createSecureServer({
     ...secureContextOf(options.tls as TlsMaterial),
@@ -280,7 +306,9 @@ function secureServer(
   // Listening to 'request' also makes compatibility objects for every HTTP/2 stream; only HTTP/1.1 requests shall take that road.
   server.removeAllListeners('stream')
   server.on('stream', (stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
-    options.onExchange(new Http2Exchange(stream, headers, rawHeaders))
+    const exchange = new Http2Exchange(stream, headers, rawHeaders)
+    if (exchange.method === 'CONNECT') refuseTunnel(exchange)
+    else begin(exchange)
   })
   const endings = new PacedEndings()
   server.on('secureConnection', (socket) => endings.pace(socket))
@@ -299,14 +327,9 @@ function mayUpgrade({ headers }: IncomingMessage): boolean {
   return !/\bh2c?\b/i.test(upgrade) && length === '0' && coding === undefined
 }
 
-const readSockets = new WeakSet<Socket>()
-
-/**
- * Node's parser takes bytes from the connection itself, past the socket's listeners, as long as nobody else listens. When a large answer
- * has not left yet, such a parser is paused and takes the next request for a broken one: a listener of our own prevents that.
- */
-function readByListeners(socket: Socket): void {
-  if (readSockets.has(socket)) return
-  readSockets.add(socket)
-  socket.on('data', () => {})
+/** Nobody gets to other servers by way of this one; such a request has no path that anybody above could look at. */
+function refuseTunnel(exchange: Http2Exchange): void {
+  exchange.respond(405, { 'content-type': 'text/plain; charset=utf-8' }, 'Method Not Allowed\n')
+  exchange.abandonBody()
+  exchange.closeConnection()
 }

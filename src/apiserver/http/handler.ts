@@ -17,7 +17,7 @@ import { defaultRequestTimeoutMs, giveUpAfter, requestTimeoutMs } from '#apiserv
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.ts'
 import { type RecordServices, RequestRecord } from '#apiserver/http/request-record.ts'
 import { RequestTurns } from '#apiserver/http/request-turns.ts'
-import { selectorAttributes } from '#apiserver/http/selector-attributes.ts'
+import { withSelectors } from '#apiserver/http/selector-attributes.ts'
 import { TrackedExchange } from '#apiserver/http/tracked-exchange.ts'
 import { TrustedConnection } from '#apiserver/http/trusted-connection.ts'
 import { isLongRunning } from '#apiserver/metrics/labels.ts'
@@ -74,10 +74,23 @@ export class ApiHandler {
       else begin()
     } else
       this.#turns.take(
-        () => this.#begin(raw),
+        () => this.#beginOrBreakOff(raw),
         raw.connection,
         () => raw.isClosed,
       )
+  }
+
+  /** In a turn of its own nobody below would catch what it throws. */
+  #beginOrBreakOff(raw: HttpExchange): void {
+    try {
+      this.#begin(raw)
+    } catch (error) {
+      this.#options.logger.error('failed to begin a request', {
+        path: raw.target,
+        error: error instanceof Error ? error.stack : String(error),
+      })
+      raw.breakOff?.()
+    }
   }
 
   /** Resolves when nothing is being answered. */
@@ -136,6 +149,7 @@ export class ApiHandler {
     if (isCounted) this.#underWay++
     let isIdentifying = false
     try {
+      if (query === tooLongQuery) throw badRequest(`the request has more than ${mostParameters} query parameters`)
       // Before anybody is asked who they are, as upstream has it.
       const timeoutMs = requestTimeoutMs(info, query, this.#options.requestTimeoutMs ?? defaultRequestTimeoutMs)
       if (timeoutMs !== undefined && exchange.method !== 'GET') context.deadlineMs = this.#options.clock.monotonic() + timeoutMs
@@ -233,7 +247,7 @@ export function attributesOf(user: UserInfo, info: RequestInfo, query: URLSearch
   const { verb, namespace, group, version, resource, subresource, name, path, isResourceRequest } = info
   const attributes = { user, verb, namespace, group, version, resource, subresource, name, path, isResourceRequest }
   const isSelective = verb === 'list' || verb === 'watch' || verb === 'deletecollection'
-  return isSelective && isResourceRequest ? { ...attributes, ...selectorAttributes(query) } : attributes
+  return isSelective && isResourceRequest ? withSelectors(attributes, query) : attributes
 }
 
 function ensureAllowed(attributes: Attributes, authorization: AuthorizationResult): void {
@@ -243,10 +257,22 @@ function ensureAllowed(attributes: Attributes, authorization: AuthorizationResul
 function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf('?')
   if (mark < 0) return { path: target, query: noQuery }
-  return { path: target.slice(0, mark), query: new URLSearchParams(target.slice(mark + 1)) }
+  const query = target.slice(mark + 1)
+  return { path: target.slice(0, mark), query: hasTooMany(query) ? tooLongQuery : new URLSearchParams(query) }
 }
 
 const noQuery = new URLSearchParams()
+/** Stands for one that is not read: half a million parameters would take seconds. */
+const tooLongQuery = new URLSearchParams()
+/** As many as Go's servers take. */
+const mostParameters = 10_000
+
+function hasTooMany(query: string): boolean {
+  if (query.length < mostParameters) return false
+  let count = 1
+  for (let at = query.indexOf('&'); at >= 0 && count <= mostParameters; at = query.indexOf('&', at + 1)) count++
+  return count > mostParameters
+}
 
 /** Sends what went wrong as a Status, in the form the client takes, or as JSON where it takes none. */
 function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {

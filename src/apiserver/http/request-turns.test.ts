@@ -113,3 +113,18 @@ test('connections take turns, and what is over by then is left out', async () =>
   await turn()
   assert.deepEqual(done, ['first', 'busy 0', 'other', 'busy 2', 'busy 3'])
 })
+
+test('a step that fails does not keep those after it from their turn', async () => {
+  const { turns, work, turn } = handTurned()
+  const done: string[] = []
+  turns.take(() => work(20))
+  turns.take(() => {
+    throw new Error('a bug')
+  })
+  turns.take(() => void done.push('after it'))
+  await assert.rejects(turn(), /a bug/)
+  await turn()
+  assert.deepEqual(done, ['after it'])
+  turns.take(() => void done.push('later'))
+  assert.deepEqual(done, ['after it', 'later'])
+})

@@ -71,8 +71,12 @@ export class RequestTurns {
       this.#sinceMs = undefined
       return
     }
-    step()
-    queueMicrotask(this.#runMore)
+    try {
+      step()
+    } finally {
+      // One that fails does not keep the others from theirs.
+      queueMicrotask(this.#runMore)
+    }
   }
 
   /** One step, and then what follows from it, before the next: only so it shows how long they take. */

@@ -42,6 +42,9 @@ export class TrustedExchange implements HttpExchange {
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void {
     this.#exchange.respond(status, headers, body)
   }
+  breakOff(): void {
+    this.#exchange.breakOff?.()
+  }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     return this.#exchange.stream(status, headers)
   }

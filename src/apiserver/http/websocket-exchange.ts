@@ -57,6 +57,9 @@ class WebSocketExchange implements HttpExchange {
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void {
     this.#exchange.respond(status, headers, body)
   }
+  breakOff(): void {
+    this.#exchange.breakOff?.()
+  }
 
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (status !== 200) return this.#exchange.stream(status, headers)

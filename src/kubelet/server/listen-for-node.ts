@@ -30,19 +30,19 @@ export async function listenForNode(
   logger: Logger,
 ): Promise<NodeListeners> {
   try {
-    return await openPorts(server, ports, serving)
+    return await openPorts(server, ports, serving, logger)
   } catch (error) {
     if (!serving?.takesAnyPort || !hasCode(error, 'EADDRINUSE')) throw error
     logger.info('kubelet ports 10250 and 10248 are in use, using others')
-    return openPorts(server, { ...ports, port: 0, healthzPort: 0, readOnlyPort: 0 }, serving)
+    return openPorts(server, { ...ports, port: 0, healthzPort: 0, readOnlyPort: 0 }, serving, logger)
   }
 }
 
-async function openPorts(server: KubeletServer, ports: Ports, serving: NodeServing | undefined): Promise<NodeListeners> {
+async function openPorts(server: KubeletServer, ports: Ports, serving: NodeServing | undefined, logger: Logger): Promise<NodeListeners> {
   const { enableServer, address, healthzBindAddress, healthzPort, readOnlyPort } = ports
   await using opened = new AsyncDisposableStack()
   const open = async (options: Parameters<typeof listenHttp>[0]) => {
-    const listener = await listenHttp(options)
+    const listener = await listenHttp({ logger, ...options })
     opened.defer(() => listener.close())
     return listener
   }
