@@ -1,29 +1,18 @@
 /** Regular expressions as RE2 has them: no pattern takes more than linear time. */
 
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
 import { int, listOf, string } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, member } from '#api/cel/types/declarations.ts'
 import { ArrayList, CelError } from '#api/cel/values/value.ts'
+import { goPattern } from '#api/meta/go-pattern.ts'
 import { errorMessage } from '#base/error-message.ts'
-import { longestRemembered } from '#base/remembered.ts'
-
-const kept = new Map<string, RE2JS>()
-const maxKept = 500
 
 export function regexOf(pattern: string): RE2JS {
-  const known = kept.get(pattern)
-  if (known !== undefined) return known
-  let regex: RE2JS
   try {
-    regex = RE2JS.compile(pattern)
+    return goPattern(pattern)
   } catch (error) {
     throw new CelError(regexComplaint(pattern, error))
   }
-  if (pattern.length <= longestRemembered) {
-    if (kept.size >= maxKept) kept.clear()
-    kept.set(pattern, regex)
-  }
-  return regex
 }
 
 /** Go's words: what is wrong, and with which part of the pattern. */

@@ -38,7 +38,7 @@ function doubleFrom(text: string): number {
   const lower = text.toLowerCase().replace(/^[+-]/, '')
   if (lower === 'inf' || lower === 'infinity') return text.startsWith('-') ? -Infinity : Infinity
   if (lower === 'nan') return Number.NaN
-  if (!/^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)) throw failure('string', 'double')
+  if (!/^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/.test(text)) throw failure('string', 'double')
   const value = Number(text)
   if (!Number.isFinite(value)) throw failure('string', 'double')
   return value

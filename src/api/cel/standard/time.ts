@@ -25,7 +25,7 @@ function offsetMs(ms: number, zone: string): number {
   } catch {
     throw new CelError(`unknown time zone ${zone}`)
   }
-  const [, month, day, year, era, hour, minute, seconds] = /(\d+)\/(\d+)\/(\d+) (\w+), (\d+):(\d+):(\d+)/.exec(text) ?? []
+  const [, month, day, year, era, hour, minute, seconds] = /^(\d+)\/(\d+)\/(\d+) (\w+), (\d+):(\d+):(\d+)/.exec(text) ?? []
   const local = new Date(0)
   local.setUTCFullYear(era?.startsWith('B') ? 1 - Number(year) : Number(year), Number(month) - 1, Number(day))
   local.setUTCHours(Number(hour), Number(minute), Number(seconds))

@@ -63,7 +63,7 @@ const units = ['ns nano', 'us µs micro', 'ms milli', 's sec', 'm min', 'h hr ho
 /** Go's own form, or any number with a unit anywhere. */
 function isDuration(text: string): boolean {
   if (isGoDuration(text)) return true
-  for (const [, unit = ''] of text.matchAll(/\d+\s*([A-Za-zµ]+)/g)) {
+  for (const [, unit = ''] of text.matchAll(/\d\s*([A-Za-zµ]+)/g)) {
     const name = unit.toLowerCase()
     if (units.some((names) => names.includes(name) || name.startsWith(names.at(-1) as string))) return true
   }

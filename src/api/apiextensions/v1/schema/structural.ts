@@ -3,11 +3,11 @@
  * it down. Pruning and defaulting need no more than that.
  */
 
-import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import type { Check, FieldError } from '#api/meta/check.ts'
 import { Check as Scratch } from '#api/meta/check.ts'
+import { goPattern } from '#api/meta/go-pattern.ts'
 import { append } from '#base/append.ts'
 import { errorMessage } from '#base/error-message.ts'
 

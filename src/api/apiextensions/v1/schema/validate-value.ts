@@ -2,12 +2,13 @@
 
 import { type Fault, invalidFault, unplacedFault } from '#api/apiextensions/v1/schema/fault.ts'
 import { isKnownFormat, stringFormat } from '#api/apiextensions/v1/schema/formats.ts'
-import { goPattern } from '#api/apiextensions/v1/schema/go-pattern.ts'
 import { numberFaults } from '#api/apiextensions/v1/schema/number-faults.ts'
 import { isPlainlyValid } from '#api/apiextensions/v1/schema/plainly-valid.ts'
 import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
+import { codePointCount } from '#api/cel/values/size.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
+import { goPattern } from '#api/meta/go-pattern.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { sortedJson } from '#api/structural/sorted-json.ts'
 import { append } from '#base/append.ts'
@@ -104,7 +105,7 @@ function typeFaults(value: unknown, schema: Schema, path: string): Fault[] {
 }
 
 function stringFaults(text: string, { maxLength, minLength, pattern }: Schema, path: string): Fault[] {
-  const length = [...text].length
+  const length = codePointCount(text)
   if (maxLength != null && length > maxLength) {
     const message = `${path} in body should be at most ${maxLength} chars long`
     return [{ field: path, message, report: (check) => check.tooLong(maxLength) }]
