@@ -105,7 +105,7 @@ export class Http2Exchange implements HttpExchange {
   }
   breakOff(): void {
     if (!this.#stream.headersSent) this.respond(500, plainText(), failure)
-    else if (!this.isClosed) this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
+    else if (!this.isClosed && !this.#stream.writableEnded) this.#stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR)
   }
   stream(status: number, headers: HttpHeaders): HttpResponseStream {
     if (!this.isClosed) this.#stream.respond({ ':status': status, ...headers })

@@ -34,6 +34,8 @@ export class RequestContext {
   warn = (text: string): void => {
     // Past the limit none would be sent, and a large object can be warned of a hundred thousand times.
     if (this.#warningChars > totalLimit) return
+    // No header can have these in it, and upstream leaves such warnings out.
+    if (text === '' || control.test(text)) return
     this.#warnings ??= new Set()
     if (this.#warnings.has(text)) return
     this.#warnings.add(text)
@@ -87,6 +89,11 @@ function warningHeaders(warnings: readonly string[]): string[] {
 
 const shortened = (text: string): string => (text.length > eachLimit ? text.slice(0, eachLimit) : text)
 
+/** Headers are bytes, a character each: those of UTF-8. */
 function warningValue(text: string): string {
-  return `299 - "${text.replace(/[\r\n]/g, ' ').replace(/["\\]/g, (char) => `\\${char}`)}"`
+  const quoted = `299 - "${text.replace(/["\\]/g, (char) => `\\${char}`)}"`
+  return ascii.test(quoted) ? quoted : Buffer.from(quoted).toString('latin1')
 }
+
+const control = /\p{Cc}/u
+const ascii = /^[\x20-\x7e]*$/

@@ -112,6 +112,7 @@ export class ApiHandler {
     const startedMs = stalls === undefined ? 0 : this.#options.clock.monotonic()
     const serving = this.#serve(context, record).catch((error) => {
       this.#options.logger.error('failed to answer a request', { path, error: String(error) })
+      raw.breakOff?.()
     })
     // Most are answered by now; a timer for each would cost more than they do.
     if (exchange instanceof TrackedExchange && !exchange.isAnswered && !(raw instanceof InProcessExchange)) {

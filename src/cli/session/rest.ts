@@ -125,7 +125,9 @@ const hostOf = (server: string): string => server.replace(/^[a-z]+:\/\//, '').re
 /** `299 - "text"`, several joined by commas. */
 function warningsIn(header: string | undefined): string[] {
   if (header === undefined) return []
-  return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replace(/\\(.)/g, '$1'))
+  // Headers are read as bytes, a character each.
+  const text = Buffer.from(header, 'latin1').toString()
+  return [...text.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, quoted = '']) => quoted.replace(/\\(.)/g, '$1'))
 }
 
 function apiErrorOf(code: number, text: string, { method = 'GET', path }: RestRequest, retryAfter?: string): ApiError {
