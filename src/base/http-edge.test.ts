@@ -141,3 +141,17 @@ test('a tunnel is refused over HTTP/2; a handler that fails costs its own stream
     ['/early', '/late'],
   )
 })
+
+test('headers are bytes, a character each, whatever the answer is made of', async () => {
+  const value = Buffer.from('猫').toString('latin1')
+  await using server = await listening(false, (exchange) => {
+    exchange.respond(200, { 'x-cat': value, connection: 'close' }, exchange.target === '/a' ? '猫' : Buffer.from('猫'))
+  })
+  for (const target of ['/a', '/b']) {
+    const socket = connected(false, server.listener)
+    socket.write(get.replace('/a', target))
+    const text = await answered(socket)
+    assert.match(text, /^x-cat: 猫\r$/m)
+    assert.match(text, /\r\n\r\n猫$/)
+  }
+})

@@ -156,9 +156,11 @@ export class Http1Exchange implements HttpExchange {
   }
   respond(status: number, headers: HttpHeaders, body?: Uint8Array | string): void {
     if (this.isClosed) return
-    if (body !== undefined) headers['content-length'] = String(typeof body === 'string' ? Buffer.byteLength(body) : body.length)
+    // With a text Node sends the head in the text's coding, whereas headers are bytes, a character each.
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    if (bytes !== undefined) headers['content-length'] = String(bytes.length)
     this.#response.writeHead(status, headers)
-    this.#response.end(this.method === 'HEAD' ? undefined : body)
+    this.#response.end(this.method === 'HEAD' ? undefined : bytes)
     if (!this.#request.readableEnded) this.#request.resume()
   }
   abandonBody(): void {
