@@ -4,6 +4,7 @@ import { Check } from '#api/meta/check.ts'
 import { tooManyRequests } from '#api/meta/status-error.ts'
 import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { Clock } from '#base/clock.ts'
+import { shortKey } from '#base/short-key.ts'
 
 type LimitType = 'Server' | 'Namespace' | 'User' | 'SourceAndObject'
 
@@ -34,7 +35,7 @@ export function eventRateLimit({ clock, configuration }: AdmissionContext): Admi
       const faults: string[] = []
       for (const { type, buckets } of limits) {
         const key = keysOf[type](request)
-        if (!buckets.take(key)) faults.push(`limit reached on type ${type} for key ${key}`)
+        if (!buckets.take(shortKey(key))) faults.push(`limit reached on type ${type} for key ${key}`)
       }
       if (faults.length > 0) throw tooManyRequests(aggregateMessages(faults))
     },

@@ -5,6 +5,7 @@ import { objectOf } from '#apiserver/admission/object-of.ts'
 import { ExpiringCache } from '#apiserver/authn/expiring-cache.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { shortKey } from '#base/short-key.ts'
 
 /** Times are in seconds, the delay in milliseconds; 0 stands for the default, -1 for none. */
 type Configuration = {
@@ -52,7 +53,7 @@ export function imagePolicyWebhook({ configuration, clock, logger, reviewWebhook
     resources: ['pods', 'pods/ephemeralcontainers'],
     async validate(request) {
       const spec = reviewSpec(request)
-      const key = JSON.stringify(spec)
+      const key = shortKey(JSON.stringify(spec))
       const status = known.get(key) ?? (await ask(request, spec, key))
       for (const [name, value] of Object.entries(status.auditAnnotations ?? {})) request.annotateAudit(auditPrefix + name, value)
       if (status.allowed) return

@@ -1,5 +1,6 @@
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import type { Clock } from '#base/clock.ts'
+import { shortKey } from '#base/short-key.ts'
 
 /** A request that holds the server for so long takes a seat more than one that holds it for nothing. */
 const msPerSeat = 20
@@ -46,5 +47,5 @@ export class MeasuredCosts {
 }
 
 function keyOf(user: string, { verb, group, resource, subresource }: RequestInfo): string {
-  return `${verb} ${resource}.${group}/${subresource} ${user}`
+  return shortKey(`${verb} ${resource}.${group}/${subresource} ${user}`)
 }

@@ -1,5 +1,6 @@
 /** What one write changes, as sets of paths: the ground on which ownership moves. */
 import { equalJson, fieldOf, isObject, type JsonObject, type JsonValue } from '#api/meta/patch/json-value.ts'
+import { longestRemembered } from '#base/remembered.ts'
 import { emptySet, type FieldSet, type FieldSetDraft, leaf, ordered, unionOfNodes } from './field-set.ts'
 import { deducedType, itemElement, type ListForm, type MapForm, type MergeType } from './merge-type.ts'
 import { fieldElement, type PathElement } from './path-element.ts'
@@ -224,8 +225,10 @@ function flatFields(value: JsonObject, map: MapForm): FieldSet | undefined {
   if (set === undefined) {
     const elements = names.slice(0, -1).split(',').map(fieldElement)
     set = ordered(Object.fromEntries([['.', leaf], ...elements.map((element) => [element, leaf])]) as FieldSet)
-    if (sets.size >= mostFlatSets) sets.clear()
-    sets.set(names, set)
+    if (names.length <= longestRemembered) {
+      if (sets.size >= mostFlatSets) sets.clear()
+      sets.set(names, set)
+    }
   }
   return set
 }

@@ -3,6 +3,7 @@
  * items of a list are told apart.
  */
 import type { JsonObject, JsonValue } from '#api/meta/patch/json-value.ts'
+import { longestRemembered } from '#base/remembered.ts'
 import { fieldElement, keyElement, type PathElement, valueElement } from './path-element.ts'
 
 export type Scalar = 'numeric' | 'string' | 'boolean' | 'untyped'
@@ -184,7 +185,7 @@ export function itemElement(list: ListForm, item: JsonValue): PathElement {
   const [only] = keys
   const value =
     only === undefined ? item : keys.length === 1 && typeof item === 'object' && item !== null ? (item as JsonObject)[only.name] : undefined
-  if (typeof value !== 'string') return madeElement(list, item)
+  if (typeof value !== 'string' || value.length > longestRemembered) return madeElement(list, item)
   let element = known.get(value)
   if (element === undefined) {
     element = madeElement(list, item)

@@ -4,12 +4,14 @@
  */
 import { quoted } from '#api/meta/check.ts'
 import { isObject, type JsonObject, type JsonValue, setField } from '#api/meta/patch/json-value.ts'
+import { longestRemembered } from '#base/remembered.ts'
 import { keepsSpareMemory } from '#base/spare-memory.ts'
 
 export type PathElement = string
 
 /** Made once for names that come again and again, as labels do: texts that are keys of objects cost more than their making. */
 export function fieldElement(name: string): PathElement {
+  if (name.length > longestRemembered) return `f:${name}`
   let element = fieldElements.get(name)
   if (element === undefined) {
     if (fieldElements.size >= maxRemembered) fieldElements.clear()
@@ -91,8 +93,10 @@ export function readElement(element: PathElement): ReadElement {
     const rest = element.slice(2)
     const content = kind === 0 ? rest : (JSON.parse(rest) as JsonValue)
     read = { element, kind, content, only: kind === 1 ? onlyKeyOf(content) : undefined }
-    if (readElements.size >= maxRemembered) readElements.clear()
-    readElements.set(element, read)
+    if (element.length <= longestRemembered) {
+      if (readElements.size >= maxRemembered) readElements.clear()
+      readElements.set(element, read)
+    }
   }
   return read
 }

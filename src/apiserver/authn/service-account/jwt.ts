@@ -46,7 +46,7 @@ export function signJwt(claims: JwtClaims, privateKey: KeyObject, keyId = keyIdO
 
 /** Undefined for anything that is not a signed token in compact form; nothing is verified. */
 export function parseJwt(token: string): ParsedJwt | undefined {
-  const parts = token.split('.')
+  const parts = token.split('.', 4)
   const [head, body, tail] = parts
   if (parts.length !== 3 || !head || !body || !tail || !parts.every((part) => /^[A-Za-z0-9_-]+$/.test(part))) return undefined
   const header = jsonObject(head)

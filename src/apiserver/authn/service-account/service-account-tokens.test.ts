@@ -11,6 +11,7 @@ import { serviceAccountTokenAuthenticator } from '#apiserver/authn/service-accou
 import { TokenSigner } from '#apiserver/authn/service-account/token-signer.ts'
 import { splitServiceAccountUsername } from '#apiserver/authn/service-account/username.ts'
 import { seededRandom } from '#base/random.ts'
+import { heapKeptBy } from '#base/testing/heap-kept-by.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 
 const issuer = 'https://kubernetes.default.svc'
@@ -350,4 +351,20 @@ test('names of service accounts are told from others', () => {
 
 test("a private key's own public half is found", () => {
   assert.equal(keyIdOf(createPublicKey(ec.privateKey)), keyIdOf(ec.publicKey))
+})
+
+test('tokens for thousands of audiences are believed, and not remembered', () => {
+  const { authenticator, sign } = setUp()
+  const audiences = Array.from({ length: 30_000 }, (_, index) => `audience-${index}`)
+  const token = sign({ audiences: [issuer, ...audiences] })
+  assert.equal(ask(authenticator, token, audiences.toReversed())?.audiences?.length, 30_000)
+  const kept = heapKeptBy(() => {
+    for (let index = 0; index < 10; index++) ask(authenticator, sign({ audiences: [issuer, `${index}`, ...audiences] }))
+  })
+  assert.ok(kept < 5 << 20, `${kept}`)
+})
+
+test('a text of dots is no token', () => {
+  assert.equal(parseJwt('.'.repeat(3_000_000)), undefined)
+  assert.equal(parseJwt('a.b.c.d'), undefined)
 })

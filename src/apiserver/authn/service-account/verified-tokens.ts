@@ -5,7 +5,10 @@ import { isSignedBy, type JwtClaims, keyIdOf, parseJwt } from '#apiserver/authn/
 /** The keys to believe. A changed set is another array. */
 export type PublicKeys = () => readonly KeyObject[]
 
-const capacity = 32_768
+/** Characters of all tokens that are remembered: a token has about a thousand. */
+const capacity = 1 << 25
+/** Of one: with thousands of audiences it may have any number. */
+const longest = 1 << 14
 
 /**
  * Remembers whose signature was good: a key that signed a token once has signed it for ever.
@@ -19,6 +22,7 @@ export class VerifiedTokens<T extends object> {
   #keysById = new Map<string, KeyObject[]>()
   /** In order of last use: the first is the next to go. */
   readonly #known = new Map<string, T>()
+  #characters = 0
 
   /** `understand` makes of the claims what callers need; what it throws is not remembered. */
   constructor(issuers: readonly string[], keys: PublicKeys, understand: (claims: JwtClaims, token: string) => T) {
@@ -34,7 +38,7 @@ export class VerifiedTokens<T extends object> {
     const known = this.#known.get(token)
     if (known !== undefined) {
       // Moving it to the end each time would cost more than it saves: only when room is short.
-      if (this.#known.size > capacity / 2) {
+      if (this.#characters > capacity / 2) {
         this.#known.delete(token)
         this.#known.set(token, known)
       }
@@ -54,14 +58,24 @@ export class VerifiedTokens<T extends object> {
       throw new Unauthenticated('go-jose/go-jose: error in cryptographic primitive')
     }
     const understood = this.#understand(parsed.claims, token)
-    if (this.#known.size >= capacity) this.#known.delete(this.#known.keys().next().value ?? '')
-    this.#known.set(token, understood)
+    if (token.length <= longest) this.#remember(token, understood)
     return understood
+  }
+
+  #remember(token: string, understood: T): void {
+    this.#known.set(token, understood)
+    this.#characters += token.length
+    for (const oldest of this.#known.keys()) {
+      if (this.#characters <= capacity) return
+      this.#known.delete(oldest)
+      this.#characters -= oldest.length
+    }
   }
 
   #take(keys: readonly KeyObject[]): void {
     this.#knownKeys = keys
     this.#keysById = Map.groupBy(keys, keyIdOf)
     this.#known.clear()
+    this.#characters = 0
   }
 }

@@ -9,6 +9,7 @@ import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import type { Logger } from '#base/log.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { shortKey } from '#base/short-key.ts'
 
 export type WebhookAuthorizerOptions = {
   send: ReviewWebhook
@@ -66,7 +67,7 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
           return { decision: onError, reason: '', error: (error as Error).message }
         }
       }
-      const key = JSON.stringify(spec)
+      const key = shortKey(JSON.stringify(spec))
       return answers.get(key) ?? ask(spec, key, sizeOf(attributes) < longestRemembered)
     },
     rulesFor: () => ({

@@ -1,4 +1,5 @@
 /** Reads the names of images: `nginx`, `registry.example.com:5000/team/app:1.2@sha256:…`. */
+import { remembered } from '#base/remembered.ts'
 
 export type ImageReference = { repository: string; tag?: string; digest?: string }
 
@@ -46,15 +47,8 @@ function isDigest(text: string): boolean {
   return digestLengths[text.slice(0, colon)] === hex.length && hex === hex.toLowerCase()
 }
 
-const pullPolicies = new Map<string, 'Always' | 'IfNotPresent'>()
-const maxRemembered = 4096
-
 /** A moving tag must be asked for each time. */
-export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
-  const known = pullPolicies.get(image)
-  if (known !== undefined) return known
-  const policy = parseImageReference(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent'
-  if (pullPolicies.size >= maxRemembered) pullPolicies.clear()
-  pullPolicies.set(image, policy)
-  return policy
-}
+export const defaultPullPolicy = remembered<'Always' | 'IfNotPresent'>(
+  (image) => (parseImageReference(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent'),
+  4096,
+)
