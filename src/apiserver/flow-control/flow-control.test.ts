@@ -4,6 +4,7 @@ import type { V1FlowSchema, V1PriorityLevelConfiguration } from '#api/flowcontro
 import { requestInfo } from '#apiserver/http/request-info.ts'
 import { Metrics } from '#base/metrics.ts'
 import { type Random, seededRandom } from '#base/random.ts'
+import { heapKeptBy, longTexts } from '#base/testing/heap-kept-by.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { FlowControl, type Seat, TooManyRequests } from './flow-control.ts'
 import { FlowMetrics } from './flow-metrics.ts'
@@ -205,6 +206,38 @@ test('a level that says the same as before keeps who sits there', () => {
   for (let index = 0; index < 10; index++) arrive('jane')
   flow.configure([schema('all', 'only')], [level('only')])
   assert.ok(arrive('jane') instanceof Promise)
+})
+
+test('what others do not change is not read again', () => {
+  let reads = 0
+  const { flow } = one()
+  const schemas = Array.from({ length: 200 }, (_, index) => {
+    const each = schema(`s${index}`, 'only')
+    const { spec } = each
+    return Object.defineProperty(each, 'spec', {
+      get() {
+        reads++
+        return spec
+      },
+    })
+  })
+  const levels = [level('only')]
+  flow.configure(schemas, levels)
+  const before = flow.schemas
+  reads = 0
+  flow.configure([...schemas], [...levels])
+  assert.deepEqual(flow.schemas, before)
+  assert.ok(flow.schemas.every((each, index) => each === before[index]))
+  assert.ok(reads <= 4 * schemas.length, `${reads}`)
+})
+
+test('paths that nobody else has are not remembered', () => {
+  const { flow } = one()
+  const user = { name: 'system:anonymous', groups: [], extra: {} }
+  const kept = heapKeptBy(() => {
+    for (const text of longTexts(50)) flow.schemaOf(requestInfo('GET', `/${text}`, new URLSearchParams()), user)
+  })
+  assert.ok(kept < 10 << 20, `${kept}`)
 })
 
 test('hands have no card twice, are always the same for a flow, and rarely the same for two', () => {

@@ -6,9 +6,11 @@
  * When none is left requests wait in queues, from which flows are served in turn.
  */
 import type { V1FlowSchema, V1PriorityLevelConfiguration } from '#api/flowcontrol/v1/types.gen.ts'
+import { equalJson } from '#api/meta/patch/json-value.ts'
 import type { UserInfo } from '#apiserver/authn/authenticator.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import type { Clock } from '#base/clock.ts'
+import { longestRemembered } from '#base/remembered.ts'
 import type { FlowQueue, Waiter } from './fair-queues.ts'
 import type { FlowMetrics } from './flow-metrics.ts'
 import { byPrecedence, FlowSchema } from './flow-schema.ts'
@@ -112,18 +114,19 @@ export class FlowControl {
       levels.map((configuration) => {
         const name = configuration.metadata?.name ?? ''
         const level = kept(before.get(name), configuration) ?? new PriorityLevel(configuration)
-        specs.set(level, JSON.stringify(configuration.spec))
+        specs.set(level, configuration.spec)
         level.share = shares.get(name) ?? level.share
         return [name, level]
       }),
     )
+    const known = new Map(this.#schemas.map((schema) => [schema.uid, schema]))
     this.#schemas = schemas
       .flatMap((schema) => {
         const level = this.#levels.get(schema.spec?.priorityLevelConfiguration.name ?? '')
         if (level === undefined) return []
-        const known = this.#schemas.find(({ uid }) => uid === schema.metadata?.uid)
-        const compiled = (known?.level === level && kept(known, schema)) || new FlowSchema(schema, level)
-        specs.set(compiled, JSON.stringify(schema.spec))
+        const before = known.get(schema.metadata?.uid ?? '')
+        const compiled = (before?.level === level && kept(before, schema)) || new FlowSchema(schema, level)
+        specs.set(compiled, schema.spec)
         return [compiled]
       })
       .sort(byPrecedence)
@@ -147,8 +150,10 @@ export class FlowControl {
     if (schema === undefined) {
       schema = this.#schemas.find((each) => each.matches(info, user)) ?? this.#schemas.at(-1)
       if (schema === undefined) return undefined
-      if (choices.size >= choicesKept) choices.clear()
-      choices.set(key, schema)
+      if (key.length <= longestRemembered) {
+        if (choices.size >= choicesKept) choices.clear()
+        choices.set(key, schema)
+      }
     }
     return schema
   }
@@ -258,12 +263,14 @@ export class FlowControl {
 const unlimited = { nominal: Number.POSITIVE_INFINITY, lendable: 0, borrowable: 0 }
 
 /** What things were made from. */
-const specs = new WeakMap<object, string>()
+const specs = new WeakMap<object, object | undefined>()
 
 /** The thing as it is, if the object still says the same. */
 function kept<T extends { uid: string }>(
   thing: T | undefined,
   { metadata, spec }: V1FlowSchema | V1PriorityLevelConfiguration,
 ): T | undefined {
-  return thing !== undefined && thing.uid === (metadata?.uid ?? '') && specs.get(thing) === JSON.stringify(spec) ? thing : undefined
+  if (thing === undefined || thing.uid !== (metadata?.uid ?? '')) return undefined
+  const before = specs.get(thing)
+  return before === spec || equalJson(before, spec) ? thing : undefined
 }
