@@ -125,3 +125,21 @@ test('what is long and plain is checked', () => {
   environment.compile(Array.from({ length: 2000 }, () => '1 == 1').join(' && '))
   environment.compile(`[${Array.from({ length: 5000 }, (_, index) => index).join(', ')}].all(e, e >= 0)`)
 })
+
+test('comparing each with each is paid for before it is done', () => {
+  const many = environment.compile('lists.range(200000).distinct().size() > 0')
+  assert.throws(() => many.evaluate(() => x, 1_000_000), CostExceeded)
+  const sets = environment.compile('sets.contains(lists.range(200000), lists.range(200000).reverse())')
+  assert.throws(() => sets.evaluate(() => x, 1_000_000), CostExceeded)
+})
+
+test('a long text is counted once, however often it is asked for', () => {
+  const long = valueOfJson('x'.repeat(1 << 20))
+  const run = (text: string) => environment.compile(text).evaluate(() => long, 1e13)
+  assert.equal(run("lists.range(20000).all(i, x.size() > i && x.charAt(i) == 'x' && x.substring(i, i + 1) == 'x')").value, true)
+})
+
+test('texts that would be joined to far too long ones are not', () => {
+  const long = valueOfJson('x'.repeat(1 << 20))
+  assert.throws(() => environment.compile('lists.range(1000).map(i, x).join().size() > 0').evaluate(() => long, 1e9), /too long/)
+})

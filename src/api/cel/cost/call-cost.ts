@@ -97,6 +97,14 @@ const overloadPrices: ReadonlyMap<string, Price> = new Map([
   ...named(pairs(2), 'list_sets_equivalent_list'),
 ])
 
+/** What they cost depends on what comes of it. */
+const pricedByResult = new Set(['join', 'list_slice', 'lists_range', 'list_reverse'])
+
+/** The cost of a call that has not run yet; undefined where it depends on the result. */
+export function costBeforehand(name: string, overload: string, args: readonly Value[]): number | undefined {
+  return pricedByResult.has(name) || pricedByResult.has(overload) ? undefined : callCost(name, overload, args, null)
+}
+
 export function callCost(name: string, overload: string, args: readonly Value[], result: Value): number {
   if (name === '_==_' && args[0] instanceof CelObject) return 1
   if (overload.endsWith('_sort')) return selfCompared(args[0])

@@ -1,6 +1,6 @@
 /** Calls: the few that decide themselves what runs, and all others. */
 import { typeIn } from '#api/cel/check/checked.ts'
-import { callCost } from '#api/cel/cost/call-cost.ts'
+import { callCost, costBeforehand } from '#api/cel/cost/call-cost.ts'
 import { isAttribute } from '#api/cel/evaluate/attribute.ts'
 import type { Compiler } from '#api/cel/evaluate/compile.ts'
 import { hasField, optionalElement } from '#api/cel/evaluate/fields.ts'
@@ -119,8 +119,11 @@ function calling(name: string, choose: (values: readonly Value[]) => Overload, a
     const values: Value[] = new Array(args.length)
     for (let index = 0; index < args.length; index++) values[index] = (args[index] as Run)(frame)
     const overload = choose(values)
+    // Comparing each with each may take far longer than there is budget for.
+    const cost = costBeforehand(name, overload.id, values)
+    if (cost !== undefined) frame.mustAfford(cost)
     const result = overload.call(...values)
-    frame.charge(callCost(name, overload.id, values, result))
+    frame.charge(cost ?? callCost(name, overload.id, values, result))
     return result
   }
 }

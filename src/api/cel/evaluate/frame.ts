@@ -24,6 +24,11 @@ export class Frame {
     this.#limit = limit
   }
 
+  /** Ends the run where this could not be paid for, and costs nothing otherwise: what fails is not paid. */
+  mustAfford(cost: number): void {
+    if (this.cost + cost > this.#limit) throw new CostExceeded()
+  }
+
   charge(cost: number): void {
     this.cost += cost
     if (this.cost > this.#limit) throw new CostExceeded()

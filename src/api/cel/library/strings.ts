@@ -4,40 +4,47 @@ import { formatted } from '#api/cel/library/string-format.ts'
 import { keyText } from '#api/cel/standard/collections.ts'
 import { dyn, int, listOf, string } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, member, plain } from '#api/cel/types/declarations.ts'
+import { codePointCount } from '#api/cel/values/size.ts'
 import { ArrayList, CelError, type CelList } from '#api/cel/values/value.ts'
 import { shortEscapes } from '#api/meta/check.ts'
 
 const outOfRange = (index: bigint) => new CelError(`index out of range: ${index}`)
 
+/** Where the code point stands in the text; most texts have no pairs of units, and need not be read for it. */
+function unitAt(text: string, point: number): number {
+  if (codePointCount(text) === text.length) return point
+  let unit = 0
+  for (let left = point; left > 0 && unit < text.length; left--) unit += (text.codePointAt(unit) as number) > 0xffff ? 2 : 1
+  return unit
+}
+const pointAt = (text: string, unit: number): bigint =>
+  BigInt(codePointCount(text) === text.length ? unit : codePointCount(text.slice(0, unit)))
+
 function charAt(text: string, index: bigint): string {
-  const points = [...text]
-  if (index < 0n || index > BigInt(points.length)) throw outOfRange(index)
-  return points[Number(index)] ?? ''
+  if (index < 0n || index > BigInt(codePointCount(text))) throw outOfRange(index)
+  const unit = unitAt(text, Number(index))
+  return unit < text.length ? String.fromCodePoint(text.codePointAt(unit) as number) : ''
 }
 
 function indexOf(text: string, part: string, from: bigint): bigint {
   if (part === '') return from
   if (from < 0n) throw outOfRange(from)
-  const points = [...text]
-  const wanted = [...part]
-  for (let at = Number(from); at <= points.length - wanted.length; at++) if (isAt(points, wanted, at)) return BigInt(at)
-  return -1n
+  if (from > BigInt(text.length)) return -1n
+  const found = text.indexOf(part, unitAt(text, Number(from)))
+  return found < 0 ? -1n : pointAt(text, found)
 }
 
 function lastIndexOf(text: string, part: string, from: bigint | undefined): bigint {
-  const points = [...text]
-  if (part === '') return from ?? BigInt(points.length)
-  const wanted = [...part]
-  if (from === undefined && points.length < wanted.length) return -1n
-  const start = from ?? BigInt(points.length - 1)
+  const count = codePointCount(text)
+  if (part === '') return from ?? BigInt(count)
+  const wanted = codePointCount(part)
+  if (from === undefined && count < wanted) return -1n
+  const start = from ?? BigInt(count - 1)
   if (start < 0n) throw outOfRange(start)
-  if (start >= BigInt(points.length)) return -1n
-  for (let at = Math.min(Number(start), points.length - wanted.length); at >= 0; at--) if (isAt(points, wanted, at)) return BigInt(at)
-  return -1n
+  if (start >= BigInt(count) || count < wanted) return -1n
+  const found = text.lastIndexOf(part, unitAt(text, Math.min(Number(start), count - wanted)))
+  return found < 0 ? -1n : pointAt(text, found)
 }
-
-const isAt = (points: readonly string[], wanted: readonly string[], at: number): boolean =>
-  wanted.every((point, index) => points[at + index] === point)
 
 /** Prices go by what is read, not by what is made of it. */
 const maxLength = 50_000_000
@@ -72,23 +79,37 @@ function split(text: string, separator: string, limit: bigint): ArrayList {
 }
 
 function substring(text: string, start: bigint, end: bigint | undefined): string {
-  const points = [...text]
-  const size = BigInt(points.length)
+  const size = BigInt(codePointCount(text))
   const stop = end ?? size
   if (end !== undefined && start > stop) throw new CelError(`invalid substring range. start: ${start}, end: ${stop}`)
   if (start < 0n || start > size) throw outOfRange(start)
   if (stop < 0n || stop > size) throw outOfRange(stop)
-  return points.slice(Number(start), Number(stop)).join('')
+  return text.slice(unitAt(text, Number(start)), unitAt(text, Number(stop)))
 }
 
 /** What Unicode calls white space, which is not quite what JavaScript does. */
-const trimmed = (text: string): string => text.replace(/^[\p{White_Space}]+|[\p{White_Space}]+$/gu, '')
+function trimmed(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && isWhite(text.charCodeAt(start))) start++
+  while (end > start && isWhite(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isWhite(code: number): boolean {
+  if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d)
+  return (code >= 0x2000 && code <= 0x200a) || otherWhite.has(code)
+}
+
+const otherWhite = new Set([0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000])
 
 function join(list: CelList, separator: string): string {
   const texts: string[] = []
+  let length = 0
   for (const element of list) {
     if (typeof element !== 'string') throw new CelError(`join: invalid input: ${keyText(element)}`)
     texts.push(element)
+    length += element.length + separator.length
+    if (length > maxLength) throw new CelError('the joined text is too long')
   }
   return texts.join(separator)
 }

@@ -28,7 +28,9 @@ function truncated(value: Value | undefined, message: string, low: number, high:
 
 function wholeFrom(text: string, to: 'int' | 'uint'): bigint {
   const pattern = to === 'int' ? /^[+-]?[0-9]+$/ : /^[0-9]+$/
-  const value = pattern.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined
+  // To make an integer of a million digits takes long, and none of 64 bits has more than these.
+  const isShort = text.length <= 20 || text.replace(/^[+-]?0*/, '').length <= 20
+  const value = isShort && pattern.test(text) ? BigInt(text.replace(/^\+/, '')) : undefined
   const fits = value !== undefined && (to === 'int' ? BigInt.asIntN(64, value) : BigInt.asUintN(64, value)) === value
   if (!fits) throw failure('string', to)
   return value as bigint

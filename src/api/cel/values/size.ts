@@ -1,7 +1,22 @@
 import { CelList, CelMap, CelObject, Optional, type Value } from '#api/cel/values/value.ts'
 
+/** The last long texts that were counted: an expression asks the same one again for each element of a list, at the price of one step. */
+const counted: { text: string; count: number }[] = []
+const longText = 1000
+const mostCounted = 4
+
 /** Code points, not UTF-16 units. */
 export function codePointCount(text: string): number {
+  if (text.length < longText) return countedPoints(text)
+  const known = counted.find((each) => each.text === text)
+  if (known !== undefined) return known.count
+  const count = countedPoints(text)
+  if (counted.length >= mostCounted) counted.shift()
+  counted.push({ text, count })
+  return count
+}
+
+function countedPoints(text: string): number {
   let count = text.length
   for (let index = 0; index < text.length - 1; index++) {
     const unit = text.charCodeAt(index)
