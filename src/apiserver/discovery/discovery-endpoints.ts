@@ -6,6 +6,7 @@ import { apiGroup, apiResourceList, groupDiscovery } from '#apiserver/discovery/
 import { contentTypeOf, encodeValue } from '#apiserver/http/answers.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
+import { headerChoices } from '#apiserver/http/header-choices.ts'
 import { acceptedMedia, negotiate } from '#apiserver/http/negotiation.ts'
 import { pageNotFound } from '#apiserver/http/other-endpoints.ts'
 import { methodNotAllowed, serverCouldNotFind } from '#apiserver/http/refusals.ts'
@@ -126,7 +127,7 @@ const aggregated = /^application\/json;\s*g=apidiscovery\.k8s\.io;\s*v=(v2|v2bet
 
 /** Clients that know the aggregated form ask for it first. */
 function respondGroups(context: RequestContext, document: ReturnType<Documents['core']>, plain: unknown): void {
-  for (const clause of (context.headers.accept ?? '').split(',')) {
+  for (const clause of headerChoices(context.headers.accept).split(',')) {
     const text = clause.trim()
     const version = aggregated.exec(text)?.[1]
     if (version !== undefined) {

@@ -1,5 +1,7 @@
 /** Which form of an answer the client takes: the media type, and whether it wants the object, a table or the metadata alone. */
 import { notAcceptable } from '#api/meta/status-error.ts'
+import { headerChoices } from '#apiserver/http/header-choices.ts'
+import { remembered } from '#base/remembered.ts'
 
 export type Media = 'json' | 'yaml' | 'protobuf'
 
@@ -17,33 +19,25 @@ export const contentTypes: Readonly<Record<Media, string>> = {
   protobuf: 'application/vnd.kubernetes.protobuf',
 }
 
-const mediaOf: Readonly<Record<string, Media>> = {
-  'application/json': 'json',
-  'application/yaml': 'yaml',
-  'application/vnd.kubernetes.protobuf': 'protobuf',
-  'application/*': 'json',
-  '*/*': 'json',
-}
-
-const jsonForm: Form = { media: 'json', as: 'object', metaVersion: 'v1', isPretty: false }
-const forms = new Map<string, Form | undefined>([
-  ['', jsonForm],
-  ['application/json', jsonForm],
+const mediaOf: ReadonlyMap<string, Media> = new Map([
+  ['application/json', 'json'],
+  ['application/yaml', 'yaml'],
+  ['application/vnd.kubernetes.protobuf', 'protobuf'],
+  ['application/*', 'json'],
+  ['*/*', 'json'],
 ])
+
+// Clients send a handful of headers over and over.
+const formOfHeader = remembered((header) => chooseForm(header, false))
+const formWithoutTable = remembered((header) => chooseForm(header, true))
 
 /** The first form in the client's order of preference that can be given. Throws 406. */
 export function negotiate(
   accept: string | undefined,
   options: { pretty: string | null; userAgent: string | undefined /** The resource cannot be shown as one. */; hasNoTable?: boolean },
 ): Form {
-  const header = accept ?? ''
-  let form = forms.get(header)
-  if (form?.as === 'Table' && options.hasNoTable) form = chooseForm(header, true)
-  else if (form === undefined) {
-    form = chooseForm(header, options.hasNoTable)
-    // Clients send a handful of headers over and over; a hostile one shall not fill the memory.
-    if (forms.size < 1000 && !options.hasNoTable) forms.set(header, form)
-  }
+  const header = headerChoices(accept)
+  const form = options.hasNoTable ? formWithoutTable(header) : formOfHeader(header)
   if (form === undefined) throw notAcceptable(acceptedMedia)
   if (!form.isPretty && wantsPretty(options.pretty, options.userAgent)) return { ...form, isPretty: true }
   return form
@@ -60,9 +54,9 @@ function wantsPretty(pretty: string | null, userAgent: string | undefined): bool
 
 type Clause = { type: string; parameters: Record<string, string>; quality: number }
 
-function chooseForm(header: string, hasNoTable = false): Form | undefined {
+function chooseForm(header: string, hasNoTable: boolean): Form | undefined {
   for (const clause of parseAccept(header)) {
-    const media = mediaOf[clause.type]
+    const media = mediaOf.get(clause.type)
     if (media === undefined) continue
     const form = formOf(media, clause.parameters)
     if (form && !(hasNoTable && form.as === 'Table')) return form
@@ -95,9 +89,12 @@ function parseAccept(header: string): Clause[] {
 
 /** Before anything else is looked at: whether any media type of the header is known at all, as upstream's router asks. */
 export function knowsAnyOf(accept: string | undefined): boolean {
-  if (accept === undefined || accept === '') return true
-  return accept.split(',').some((text) => {
-    const type = (text.split(';')[0] ?? '').trim()
-    return type === '*/*' || (mediaOf[type] !== undefined && type !== 'application/*')
-  })
+  return accept === undefined || accept === '' || hasKnownMedia(headerChoices(accept))
 }
+
+const hasKnownMedia = remembered((header) =>
+  header.split(',').some((text) => {
+    const type = (text.split(';')[0] ?? '').trim()
+    return type === '*/*' || (mediaOf.has(type) && type !== 'application/*')
+  }),
+)

@@ -46,3 +46,15 @@ for (const [request, expected] of cases) {
     for (const [key, value] of Object.entries(expected)) assert.equal(info[key as keyof RequestInfo], value, key)
   })
 }
+
+test('what follows a subresource is one, however much it is', () => {
+  const { subresource, rest } = requestInfo(
+    'GET',
+    '/api/v1/namespaces/a/services/b/proxy/c%20d/e/f/g/h/i/j/k//l%2Fm/',
+    new URLSearchParams(),
+  )
+  assert.deepEqual([subresource, rest], ['proxy', 'c d/e/f/g/h/i/j/k//l/m'])
+  // Each of them would be decoded by itself, and each in vain.
+  const long = '/%'.repeat(5_000_000)
+  assert.equal(requestInfo('GET', `/api/v1/nodes/b/proxy${long}`, new URLSearchParams()).rest, long.slice(1))
+})

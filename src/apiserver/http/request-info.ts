@@ -1,4 +1,5 @@
 /** What a request's path and method ask for. */
+import { selectorExcess } from '#apiserver/http/selector-limits.ts'
 
 export type RequestInfo = {
   /** Without the query. */
@@ -76,13 +77,23 @@ export function requestInfo(method: string, path: string, query: URLSearchParams
   return { path, verb, isResourceRequest: true, group, version, resource, subresource, namespace, name, rest: rest.slice(3).join('/') }
 }
 
+/** `apis`, group, version, `watch`, `namespaces`, namespace, resource, name, subresource: what follows is one, whatever is in it. */
+const mostSegments = 10
+
 function segments(path: string): string[] {
   let start = 0
   let end = path.length
   while (start < end && path[start] === '/') start++
   while (end > start && path[end - 1] === '/') end--
   if (start === end) return []
-  const parts = path.slice(start, end).split('/')
+  const parts: string[] = []
+  while (parts.length < mostSegments - 1) {
+    const slash = path.indexOf('/', start)
+    if (slash < 0 || slash >= end) break
+    parts.push(path.slice(start, slash))
+    start = slash + 1
+  }
+  parts.push(path.slice(start, end))
   return path.includes('%') ? parts.map(decoded) : parts
 }
 
@@ -101,7 +112,7 @@ export function isTrue(value: string | null): boolean {
 
 /** Permission to list or watch one object by name is permission on that name. */
 function nameFromFieldSelector(selector: string | null): string {
-  if (selector === null) return ''
+  if (selector === null || selectorExcess(selector) !== undefined) return ''
   for (const term of selector.split(',')) {
     const match = /^metadata\.name==?(.+)$/.exec(term)
     if (match?.[1] !== undefined) return match[1]

@@ -6,6 +6,7 @@ import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
 import { badRequest } from '#api/meta/status-error.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { ListOptions } from '#apiserver/http/query-options.ts'
+import { selectorExcess } from '#apiserver/http/selector-limits.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Interest } from '#apiserver/watch-cache/watchers.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -17,7 +18,17 @@ export type Selection = {
   /** Matches everything in the namespace. */
   readonly isAll: boolean
   matches(cached: CachedObject): boolean
+  /** About how much work `matches` is, in bytes of JSON that would take as long to parse; what was not parsed before has to be. */
+  cost(cached: CachedObject): number
+  /** Too much work to be done for each of thousands of watches within a commit. */
+  readonly isCostly: boolean
 }
+
+/** So many others are let in after. Some 0.1 ms, where nothing is parsed. */
+export const stepCost = 32 * 1024
+const objectCost = 16
+const termCost = 8
+const cheapTerms = 8
 
 /** Throws 400 for selectors that cannot be read and for fields the kind cannot be selected by. */
 export function selectionOf(
@@ -28,6 +39,10 @@ export function selectionOf(
   const labels = labelSelector === '' ? undefined : readLabelSelector(labelSelector)
   const fields = fieldSelector === '' ? undefined : readFieldSelector(definition, fieldSelector)
   const isAll = labels === undefined && fields === undefined
+  const ownFields = [...new Set(fields?.terms.map(({ field }) => field))].filter((field) => !field.startsWith('metadata.'))
+  const hasToParse = (cached: CachedObject): boolean =>
+    (labels !== undefined && !cached.isKnown) || ownFields.some((field) => !cached.hasRead(field))
+  const comparing = objectCost + termCost * ((labels?.requirements.length ?? 0) + (fields?.terms.length ?? 0))
   return {
     namespace,
     interest: { namespace, name: fields?.requiredValue('metadata.name'), field: fields && requiredField(definition, fields) },
@@ -38,6 +53,8 @@ export function selectionOf(
       if (labels !== undefined && !labels.matches(cached.labels)) return false
       return fields === undefined || fields.matches((field) => fieldOf(definition, field, cached))
     },
+    isCostly: comparing > objectCost + termCost * cheapTerms,
+    cost: isAll ? () => objectCost : (cached) => (hasToParse(cached) ? comparing + cached.value.byteLength : comparing),
   }
 }
 
@@ -50,6 +67,7 @@ function requiredField(definition: ResourceDefinition, { terms }: FieldSelector)
 }
 
 function readLabelSelector(text: string): LabelSelector {
+  requireShort(text)
   try {
     return parseLabelSelector(text)
   } catch (error) {
@@ -57,7 +75,13 @@ function readLabelSelector(text: string): LabelSelector {
   }
 }
 
+function requireShort(selector: string): void {
+  const excess = selectorExcess(selector)
+  if (excess !== undefined) throw badRequest(excess)
+}
+
 function readFieldSelector(definition: ResourceDefinition, text: string): FieldSelector {
+  requireShort(text)
   let selector: FieldSelector
   try {
     selector = parseFieldSelector(text)

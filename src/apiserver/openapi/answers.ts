@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { takesGzip } from '#apiserver/http/content-coding.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
+import { headerChoices } from '#apiserver/http/header-choices.ts'
 import type { Clock } from '#base/clock.ts'
 import { gunzip } from '#base/compression.ts'
 import type { HttpHeaders } from '#base/http-server.ts'
@@ -92,13 +93,13 @@ async function respondTagged(context: RequestContext, headers: HttpHeaders, hash
 
 /** The value of the first media type in the client's order of preference that is offered. */
 function accepted<T>(accept: string | undefined, offered: Readonly<Record<string, T>>): T | undefined {
-  const clauses = (accept || '*/*').split(',').map((clause) => {
+  const clauses = (headerChoices(accept) || '*/*').split(',').map((clause) => {
     const [type = '', ...parameters] = clause.split(';').map((part) => part.trim())
     const quality = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1)
     return { type, quality }
   })
   for (const { type } of clauses.sort((one, other) => other.quality - one.quality)) {
-    const exact = offered[type]
+    const exact = Object.hasOwn(offered, type) ? offered[type] : undefined
     if (exact !== undefined) return exact
     if (type === '*/*' || type === 'application/*') return Object.values(offered)[0]
   }

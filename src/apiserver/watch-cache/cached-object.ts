@@ -73,6 +73,11 @@ export class CachedObject<T extends KubernetesObject = KubernetesObject> {
     return this.#labels
   }
 
+  /** Whether `field` can be had without parsing. */
+  hasRead(field: string): boolean {
+    return this.#fields?.has(field) === true
+  }
+
   /** A selectable field; `read` is asked once. */
   field(name: string, read: (object: KubernetesObject) => string): string {
     let value = this.#fields?.get(name)
