@@ -132,3 +132,21 @@ test('asking for a deprecated API shows, with the release that drops it', () => 
     'apiserver_requested_deprecated_apis{group="old",removed_release="1.40",resource="flunders",subresource="",version="v1beta1"} 1'
   assert.ok(metrics.text().split('\n').includes(line))
 })
+
+test('words of strangers become no labels, and nothing is kept of them', () => {
+  const { metrics, requests, answer } = measured(false)
+  const routes = new Set<unknown>()
+  for (let index = 0; index < 100; index++) {
+    for (const path of [`/apis/stranger${index}`, `/apis/stranger${index}/v1`, `/api/stranger${index}`, `/stranger${index}`]) {
+      answer('GET', path, 404)
+      const { info, query } = infoOf('GET', path)
+      routes.add(requests.routeOf(info, 'GET', query, undefined))
+      requests.aborted(info, 'GET')
+    }
+    answer('GET', `/apis/stranger${index}/v1/things/a/parts${index}`, 404)
+    answer(`STRANGER${index}`, `/apis/stranger${index}/v1/things?dryRun=stranger`, 404)
+    requests.aborted(infoOf('GET', `/apis/stranger${index}/v1/things`).info, 'GET')
+  }
+  assert.equal(routes.size, 1)
+  assert.doesNotMatch(metrics.text(), /stranger/i)
+})

@@ -89,7 +89,7 @@ export class RequestMetrics {
     const dryRun = query.size === 0 ? '' : dryRunOf(query)
     const verb = reportedVerb(info, method, contentType)
     const scope = scopeOf(info)
-    const { group, version, resource, subresource } = info
+    const { group, version, resource, subresource } = labelled(info)
     const place = info.isResourceRequest ? resource : paths.has(info.path) ? info.path : ''
     const key = `${verb} ${group} ${version} ${place} ${subresource} ${scope} ${dryRun}`
     let route = this.#routes.get(key)
@@ -122,7 +122,7 @@ export class RequestMetrics {
 
   aborted(info: RequestInfo, method: string): void {
     if (info.isResourceRequest && !this.#isServed(info)) return
-    const { group, version, resource, subresource } = info
+    const { group, version, resource, subresource } = labelled(info)
     this.#aborts.inc({ group, resource, scope: scopeOf(info), subresource, verb: reportedVerb(info, method, undefined), version })
   }
 
@@ -132,6 +132,13 @@ export class RequestMetrics {
     return most
   }
 }
+
+/** Paths of groups and versions that nobody serves are anybody's words. */
+function labelled(info: RequestInfo): Pick<RequestInfo, 'group' | 'version' | 'resource' | 'subresource'> {
+  return info.isResourceRequest ? info : noResource
+}
+
+const noResource = { group: '', version: '', resource: '', subresource: '' }
 
 function dryRunOf(query: URLSearchParams): string {
   const values = query.getAll('dryRun')
