@@ -202,6 +202,8 @@ test('hostile numbers cost little', () => {
   assert.equal(canonicalQuantity(`${'9'.repeat(digits)}Ki`), '9223372036854775807')
   assert.equal(String(parseQuantity('1e2147483647').add(parseQuantity('1'))), '10e2147483646')
   assert.equal(parseQuantity('1e-2147483648').milliValue(), 1)
+  for (const wrong of [`${'0'.repeat(digits)}x`, `0.${'0'.repeat(digits)}x`, `1${'k'.repeat(digits)}x`, `1e${'0'.repeat(digits)}x`])
+    assert.throws(() => parseQuantity(wrong), /quantities must match/)
 })
 
 const suffixes = ['', '', '', 'm', 'k', 'M', 'G', 'Ki', 'Mi', 'Gi', 'Ti', 'u', 'n', 'e3', 'E-2', 'e1']

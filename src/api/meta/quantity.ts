@@ -172,7 +172,8 @@ export const wholeValueOf = (text: string | undefined): number => (text === unde
 
 type Parts = { text: string; sign: string; zeros: string; number: string; fraction: string; exponent: number; format: QuantityFormat }
 
-const shape = /^([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/
+/** No two parts that follow each other begin with the same: a text that does not match is given up after one look. */
+const shape = /^([+-]?)(0*)((?:[1-9][0-9]*)?)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?)$/
 
 function parse(text: string): Quantity {
   const match = text === '' ? null : shape.exec(text)
