@@ -1,5 +1,6 @@
 /** Durations as Go writes them: `1h2m3s`, `1.5s`, `300ms`. Exact in nanoseconds, hence bigint. */
 import { goTimeQuoted } from '#base/go-time-quoted.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 export class DurationError extends Error {
   override name = 'DurationError'
@@ -113,6 +114,6 @@ export function canonicalDuration(text: string): string {
 
 function decimal(value: bigint, digits: number): string {
   const text = String(value).padStart(digits + 1, '0')
-  const fraction = text.slice(-digits).replace(/0+$/, '')
+  const fraction = trimEndOf(text.slice(-digits), '0')
   return fraction === '' ? text.slice(0, -digits) : `${text.slice(0, -digits)}.${fraction}`
 }

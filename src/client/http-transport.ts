@@ -1,6 +1,7 @@
 /** The road over TCP and TLS. */
 import { defined } from '#base/defined.ts'
 import type { HttpClient } from '#base/http-client.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { Transport } from '#client/transport.ts'
 
 export type HttpTransportOptions = {
@@ -14,7 +15,7 @@ export type HttpTransportOptions = {
 }
 
 export function httpTransport({ http, server, authorization, headers: always = {} }: HttpTransportOptions): Transport {
-  const base = server.replace(/\/+$/, '')
+  const base = trimEndOf(server, '/')
   return {
     async send({ method, target, headers, body, signal }) {
       const credential = await authorization?.()

@@ -9,6 +9,7 @@ import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
 import type { HttpExchange } from '#base/http-server.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { Client } from '#client/client.ts'
 import { metricsResources } from '#metrics-server/metrics-resources.ts'
 import type { Usage, UsageCollector } from '#metrics-server/usage-collector.ts'
@@ -38,7 +39,7 @@ export function metricsApi(options: MetricsApiOptions): (exchange: HttpExchange)
 
 async function answer(exchange: HttpExchange, options: MetricsApiOptions): Promise<void> {
   const url = new URL(exchange.target, 'https://metrics')
-  const path = url.pathname.replace(/\/+$/, '')
+  const path = trimEndOf(url.pathname, '/')
   if (path === root) return respondJson(exchange, 200, metricsResources(apiVersion))
   const [, namespace, resource, name] = /^(?:\/namespaces\/([^/]+))?\/(nodes|pods)(?:\/([^/]+))?$/.exec(path.slice(root.length)) ?? []
   const isThere =

@@ -1,4 +1,6 @@
 /** Writes JSON values as YAML, letter for letter as Go's YAML library does: block style, sorted keys, lines folded at 80. */
+
+import { trimEndOf } from '#base/trim-end.ts'
 import { compareKeys } from './yaml-key-order.ts'
 import { isBase60, resolveScalar } from './yaml-scalar.ts'
 
@@ -127,7 +129,7 @@ export class YamlWriter {
 
   #literal(text: string, indent: number): void {
     const hint = /^[ \n\r\u0085\u2028\u2029]/.test(text) ? '2' : ''
-    const breaks = /[\n\r\u0085\u2028\u2029]*$/.exec(text)?.[0].length ?? 0
+    const breaks = text.length - trimEndOf(text, '\n\r\u0085\u2028\u2029').length
     this.#put(`|${hint}${breaks === 0 ? '-' : breaks > 1 || text.length === breaks ? '+' : ''}`)
     for (const line of text.slice(0, text.length - (breaks > 0 ? 1 : 0)).split('\n')) {
       this.#text += '\n'

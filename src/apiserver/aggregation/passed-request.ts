@@ -6,6 +6,7 @@ import type { RequestContext } from '#apiserver/http/context.ts'
 import { forward, untilAnswered } from '#apiserver/node-connections/forward.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 export type PassingServices = { connections: RemoteConnections; clock: Clock; logger: Logger }
 
@@ -28,7 +29,7 @@ async function passOn(
     return
   }
   const [path = '', query = ''] = splitOnce(exchange.target)
-  const isDiscovery = info.path.replace(/\/+$/, '') === discoveryPath(api)
+  const isDiscovery = trimEndOf(info.path, '/') === discoveryPath(api)
   const limit = new AbortController()
   using limiting = isDiscovery ? clock.after(discoveryLimitMs, () => limit.abort(new Error('context deadline exceeded'))) : undefined
   try {

@@ -11,6 +11,7 @@ import { headerValue } from '#apiserver/authn/header-values.ts'
 import type { Clock } from '#base/clock.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { Random } from '#base/random.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 export type KeystoneOptions = {
   /** `https://keystone.example.com:5000/v3` */
@@ -39,7 +40,7 @@ const answerLimitBytes = 1 << 20
 const extraPrefix = 'alpha.kubernetes.io/identity'
 
 export function keystoneAuthentication({ url, http, clock, random }: KeystoneOptions): Keystone {
-  const base = url.replace(/\/+$/, '')
+  const base = trimEndOf(url, '/')
   const isOld = base.endsWith('/v2.0')
   const versioned = isOld || base.endsWith('/v3') ? base : `${base}/v3`
 

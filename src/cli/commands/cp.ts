@@ -3,6 +3,7 @@
 import { basename, dirname, join, posix } from 'node:path'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 import { resourcePath } from '#cli/session/resource-types.ts'
@@ -64,7 +65,7 @@ async function copyIn(call: Call, local: string, target: Place): Promise<void> {
     () => true,
     () => false,
   )
-  const path = isDirectory ? posix.join(target.path, basename(local)) : target.path.replace(/\/+$/, '')
+  const path = isDirectory ? posix.join(target.path, basename(local)) : trimEndOf(target.path, '/')
   const entries = await entriesBelow(call, local, posix.basename(path))
   const flags = call.flags.isOn('no-preserve') ? ['--no-same-permissions', '--no-same-owner'] : []
   const directory = posix.dirname(path)
@@ -96,10 +97,10 @@ async function copyOut(call: Call, source: Place, local: string): Promise<void> 
   const archive = Buffer.concat(pieces)
   const places = await listTar({ readAt: async (position, sizeBytes) => archive.subarray(position, position + sizeBytes) })
   if (places.length === 0) throw new CliError(`${source.path} no such file or directory`)
-  const prefix = source.path.replace(/^\/+/, '').replace(/\/+$/, '')
+  const prefix = trimEndOf(source.path.replace(/^\/+/, ''), '/')
   const target = (await files.statTarget(local))?.kind === 'directory' ? join(local, posix.basename(prefix)) : local
   for (const { path, kind, mode, position, sizeBytes } of places) {
-    const relative = path.replace(/^\.?\/+/, '').replace(/\/+$/, '')
+    const relative = trimEndOf(path.replace(/^\.?\/+/, ''), '/')
     if (relative !== prefix && !relative.startsWith(`${prefix}/`)) continue
     const rest = relative.slice(prefix.length).replace(/^\//, '')
     // An archive of somebody else's may name places outside of the target.

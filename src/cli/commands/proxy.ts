@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { defined } from '#base/defined.ts'
 import { localHttpServer } from '#base/local-http-server.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { Call } from '#cli/call.ts'
 import { CliError } from '#cli/cli-error.ts'
 
@@ -20,7 +21,7 @@ export async function proxy(call: Call): Promise<void> {
   ) as [RegExp[], RegExp[], RegExp[], RegExp[]]
   if (port !== defaultPort && flags.text('unix-socket') !== '') throw new CliError('cannot set --unix-socket and --port at the same time')
   const isFree = flags.isOn('disable-filter')
-  const prefix = `/${flags.text('api-prefix').replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/')
+  const prefix = `/${trimEndOf(flags.text('api-prefix').replace(/^\/+/, ''), '/')}/`.replace('//', '/')
   const [www, wwwPrefix] = [flags.text('www'), flags.text('www-prefix')]
   const rest = await session.rest
   const refused = (method: string, target: string, name: string): boolean => {

@@ -1,4 +1,6 @@
 /** `kubectl wait`: until a condition holds, a field has a value, or an object is there or gone. */
+
+import { trimEndOf } from '#base/trim-end.ts'
 import type { ApiObject, Call } from '#cli/call.ts'
 import { ApiError, CliError, ManyErrors, throwAll } from '#cli/cli-error.ts'
 import { resultPrinter } from '#cli/print/printer.ts'
@@ -92,7 +94,7 @@ function pathTest(text: string): (object: ApiObject) => boolean {
       "jsonpath wait format must be --for=jsonpath='{.status.readyReplicas}'=3 or --for=jsonpath='{.status.readyReplicas}'",
     )
   const relaxed = relaxedPath(path)
-  const wanted = value?.replace(/^['"]+|['"]+$/g, '')
+  const wanted = value === undefined ? undefined : trimEndOf(value.replace(/^['"]+/, ''), `'"`)
   if (wanted === '')
     throw new CliError("jsonpath wait has to have a value after equal sign, like --for=jsonpath='{.status.readyReplicas}'=3")
   if (relaxed === '') throw new CliError('jsonpath expression cannot be empty')

@@ -1,4 +1,5 @@
 import { parseDurationMs } from '#base/duration.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { FlagSpec } from './command-spec.ts'
 
 /** The flags of one command line: what was given, else what they are by default. */
@@ -92,7 +93,7 @@ function checkedValues({ name, type }: FlagSpec, value: string): string[] {
 
 /** `a=1,b=2`; a single pair may have commas in its value. */
 function pairsOf(text: string): string[] {
-  const pairs = text.split('=').length === 2 ? [text.replaceAll(/^"+|"+$/g, '')] : splitCsv(text)
+  const pairs = text.split('=').length === 2 ? [trimEndOf(text.replace(/^"+/, ''), '"')] : splitCsv(text)
   const wrong = pairs.find((pair) => !pair.includes('='))
   if (wrong !== undefined) throw new Error(`${wrong} must be formatted as key=value`)
   return pairs

@@ -1,6 +1,7 @@
 /** What one command line needs of a cluster, each part made when it is first needed. */
 import { join } from 'node:path'
 import { parseDurationMs } from '#base/duration.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import { CliError } from '#cli/cli-error.ts'
 import type { Flags } from '#cli/flags/flags.ts'
 import type { Host } from '#cli/host.ts'
@@ -103,7 +104,7 @@ export class Session {
       else if (level === 0) new (await import('./request-log.ts')).RequestLog(this.#host, 0).say(0, place, text)
     }
     const rest = new Rest({
-      transport: patientTransport({ transport, server: context.cluster.server.replace(/\/+$/, ''), clock, say }),
+      transport: patientTransport({ transport, server: trimEndOf(context.cluster.server, '/'), clock, say }),
       server: context.cluster.server,
       userAgent: `kubectl/${kubectlVersion} (linux/amd64) kubernetes/typernetes`,
       timeoutMs: timeoutMs(this.#flags.text('request-timeout')),
@@ -155,7 +156,7 @@ export class Session {
       },
     )
     await caught.send({ method: 'GET', target: '/', headers: {} })
-    return { server: cluster.server.replace(/\/+$/, ''), tls, headers }
+    return { server: trimEndOf(cluster.server, '/'), tls, headers }
   }
 }
 

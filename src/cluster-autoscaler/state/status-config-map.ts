@@ -3,6 +3,7 @@ import { ConfigMap } from '#api/core/v1/kinds.gen.ts'
 import type { V1ConfigMap } from '#api/core/v1/types.gen.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { Client } from '#client/client.ts'
 import type { ClusterState } from '#cluster-autoscaler/state/cluster-state.ts'
 import type { Readiness } from '#cluster-autoscaler/state/readiness.ts'
@@ -76,11 +77,10 @@ function nodeCounts(readiness: Readiness) {
 const lastUpdated = 'cluster-autoscaler.kubernetes.io/last-updated'
 
 /** As Go prints it: `2026-01-02 15:04:05.678 +0000 UTC`. */
-const goTime = (ms: number): string =>
-  new Date(ms)
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.?0*Z$/, ' +0000 UTC')
+const goTime = (ms: number): string => {
+  const text = new Date(ms).toISOString().replace('T', ' ').slice(0, -1)
+  return `${trimEndOf(trimEndOf(text, '0'), '.')} +0000 UTC`
+}
 
 export type StatusPlace = { namespace: string; name: string }
 

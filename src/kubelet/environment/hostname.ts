@@ -1,6 +1,7 @@
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
 import { dns1123Label, dns1123Subdomain } from '#api/meta/names.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 const longestHostname = 63
 const longestFqdn = 64
@@ -44,7 +45,7 @@ function mustBeLabel(field: string, value: string): void {
 
 function truncated(podName: string, hostname: string): string {
   if (hostname.length <= longestHostname) return hostname
-  const short = hostname.slice(0, longestHostname).replace(/[-.]+$/, '')
+  const short = trimEndOf(hostname.slice(0, longestHostname), '-.')
   if (short === '') throw new Error(`hostname for pod ${quoted(podName)} was invalid: ${quoted(hostname)}`)
   return short
 }

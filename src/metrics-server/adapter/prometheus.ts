@@ -1,6 +1,7 @@
 /** Prometheus, as much of its HTTP API as the adapter asks. */
 import type { Clock } from '#base/clock.ts'
 import type { HttpClient } from '#base/http-client.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 export type Labels = Readonly<Record<string, string>>
 export type PrometheusSample = { readonly labels: Labels; readonly value: number; readonly timeMs: number }
@@ -14,7 +15,7 @@ export class Prometheus {
   readonly #clock: Clock
 
   constructor({ url, http, clock }: { url: string; http: HttpClient; clock: Clock }) {
-    this.#url = url.replace(/\/+$/, '')
+    this.#url = trimEndOf(url, '/')
     this.#http = http
     this.#clock = clock
   }

@@ -1,4 +1,6 @@
 /** Where registries are, and what stands in for them. */
+
+import { trimEndOf } from '#base/trim-end.ts'
 import type { RegistryEndpoint } from '#runtime/images/registry-client.ts'
 
 export type RegistrySettings = {
@@ -11,7 +13,7 @@ export type RegistrySettings = {
 export function endpointsOf(registry: string, { mirrors = {}, insecure = [] }: RegistrySettings): RegistryEndpoint[] {
   const host = registry === 'docker.io' ? 'registry-1.docker.io' : registry
   const isPlain = insecure.includes(registry) || isOnThisMachine(registry)
-  const listed = [...(mirrors[registry] ?? []), ...(mirrors['*'] ?? [])].map((url) => ({ url: url.replace(/\/+$/, ''), isMirror: true }))
+  const listed = [...(mirrors[registry] ?? []), ...(mirrors['*'] ?? [])].map((url) => ({ url: trimEndOf(url, '/'), isMirror: true }))
   return [...listed, { url: `${isPlain ? 'http' : 'https'}://${host}`, isMirror: false }]
 }
 

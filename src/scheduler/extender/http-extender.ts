@@ -2,6 +2,7 @@ import type { V1Node } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import { parseDurationMs } from '#base/duration.ts'
 import type { HttpClient } from '#base/http-client.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { ConfiguredExtender } from '#scheduler/config/configuration.ts'
@@ -110,7 +111,7 @@ export function httpExtender(configured: ConfiguredExtender, http: Pick<HttpClie
   }
 
   async function ask(verb: string | undefined, body: object): Promise<unknown> {
-    const url = `${urlPrefix.replace(/\/+$/, '')}/${verb}`
+    const url = `${trimEndOf(urlPrefix, '/')}/${verb}`
     const timeout = new AbortController()
     const timer = clock.after(timeoutMs, () => timeout.abort(new Error(`extender ${url} did not answer within ${timeoutMs} ms`)))
     try {

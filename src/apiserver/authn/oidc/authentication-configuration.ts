@@ -3,6 +3,7 @@ import { type IdentityExpressions, readIdentityExpressions, type ValidationRule 
 import { ConfigDocument } from '#apiserver/config-document.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 /** AuthenticationConfiguration of apiserver.config.k8s.io/v1. */
 export type AuthenticationConfiguration = {
@@ -152,7 +153,7 @@ function validateIssuer(
   if (issuer === '') check.dynamic('url').required()
   else validateUrl(check.dynamic('url').with(issuer), ownIssuers)
   if (discoveryUrl !== undefined) {
-    if (issuer.replace(/\/+$/, '') === discoveryUrl.replace(/\/+$/, '')) {
+    if (trimEndOf(issuer, '/') === trimEndOf(discoveryUrl, '/')) {
       check.dynamic('discoveryURL').invalid('discoveryURL must be different from URL', discoveryUrl)
     }
     validateUrl(check.dynamic('discoveryURL').with(discoveryUrl), [])

@@ -1,5 +1,6 @@
 import { groups, type UserInfo } from '#apiserver/authn/authenticator.ts'
 import { type Attributes, type Authorizer, allowed } from '#apiserver/authz/authorizer.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 type Policy = {
   readonly user: string
@@ -98,7 +99,7 @@ function fits(policy: Policy, attributes: Attributes): boolean {
   if (policy.readonly && !readVerbs.includes(attributes.verb)) return false
   if (!attributes.isResourceRequest) {
     const { nonResourcePath: held } = policy
-    return held === attributes.path || (held.endsWith('*') && attributes.path.startsWith(held.replace(/\*+$/, '')))
+    return held === attributes.path || (held.endsWith('*') && attributes.path.startsWith(trimEndOf(held, '*')))
   }
   const isOrAny = (wanted: string, actual: string) => wanted === '*' || wanted === actual
   return (

@@ -1,6 +1,7 @@
 /** Files of a volume that stand in each other's way. */
 import type { V1Volume, V1VolumeProjection } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
+import { trimEndOf } from '#base/trim-end.ts'
 
 /** `source` tells files of a projected volume apart. */
 type File = { path: string; source: string }
@@ -56,7 +57,7 @@ function overlaps(files: readonly File[], earlier: File[], budget: { comparisons
   for (const file of files) {
     budget.comparisons -= earlier.length
     if (budget.comparisons < 0) break
-    const trimmed = { ...file, path: file.path.replace(/\/+$/, '') }
+    const trimmed = { ...file, path: trimEndOf(file.path, '/') }
     for (const other of earlier) if (isInTheWay(trimmed.path, other.path)) found.push(`${shown(trimmed)} with ${shown(other)}`)
     earlier.push(trimmed)
   }
