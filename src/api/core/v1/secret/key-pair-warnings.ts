@@ -1,11 +1,6 @@
 /** What is wrong with a certificate and the key that should belong to it, in the words of Go's TLS library. */
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-
-type PemBlock = { type: string; text: string }
-
-const pemBlock = /-----BEGIN ([^-\n]*)-----\r?\n[\s\S]*?\r?\n-----END \1-----/g
-
-const blocksOf = (text: string): PemBlock[] => [...text.matchAll(pemBlock)].map(([block, type = '']) => ({ type, text: block }))
+import { decodePemBlocks, encodePem } from '#wire/pem.ts'
 
 /** Both in base64. */
 export function keyPairWarnings(certificate: string | undefined, key: string | undefined): string[] {
@@ -16,15 +11,15 @@ export function keyPairWarnings(certificate: string | undefined, key: string | u
 const decoded = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString('latin1')
 
 function keyPairError(certificatePem: string, keyPem: string): string | undefined {
-  const blocks = blocksOf(certificatePem)
+  const blocks = decodePemBlocks(certificatePem)
   const leaf = blocks.find(({ type }) => type === 'CERTIFICATE')
   if (leaf === undefined) return missingCertificate(blocks.map(({ type }) => type))
-  const keyBlocks = blocksOf(keyPem)
+  const keyBlocks = decodePemBlocks(keyPem)
   const keyBlock = keyBlocks.find(({ type }) => type === 'PRIVATE KEY' || type.endsWith(' PRIVATE KEY'))
   if (keyBlock === undefined) return missingKey(keyBlocks.map(({ type }) => type))
-  const publicKey = publicKeyOf(leaf.text)
+  const publicKey = publicKeyOf(leaf.bytes)
   if (publicKey === undefined) return 'x509: malformed certificate'
-  const privateKey = privateKeyOf(keyBlock.text)
+  const privateKey = privateKeyOf(encodePem(keyBlock.type, keyBlock.bytes))
   if (privateKey === undefined) return 'tls: failed to parse private key'
   return mismatch(publicKey, privateKey)
 }
@@ -46,7 +41,7 @@ function missingKey(types: readonly string[]): string {
   return `tls: failed to find ${wanted} after skipping PEM blocks of the following types: ${skipped}`
 }
 
-function publicKeyOf(certificate: string): KeyObject | undefined {
+function publicKeyOf(certificate: Uint8Array): KeyObject | undefined {
   try {
     return new X509Certificate(certificate).publicKey
   } catch {
