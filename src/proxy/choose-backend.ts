@@ -81,13 +81,13 @@ async function whyNot(mode: ProxyMode, { processes, files }: BackendSeams): Prom
 }
 
 function made(mode: ProxyMode, names: ProxyNames, ipvs: IpvsOptions, seams: BackendSeams, families: readonly IpFamily[]): ChosenBackend {
-  const { processes, clock } = seams
+  const { processes, clock, logger } = seams
   const settings = defaultRuleSettings
   const conntrack = conntrackProgram(processes)
   switch (mode) {
     case 'nftables':
       return {
-        backend: new NftablesBackend({ nft: nftProgram(processes), settings, tableName: names.nftTable, clock, families }),
+        backend: new NftablesBackend({ nft: nftProgram(processes), settings, tableName: names.nftTable, clock, logger, families }),
         conntrack,
       }
     case 'iptables':

@@ -24,6 +24,7 @@ class RecordingNft {
     if (this.failures-- > 0) throw new Error('no')
     this.texts.push(text)
   }
+  readonly check = async (): Promise<string | undefined> => undefined
   readonly deleteTable = async () => {}
   readonly close = () => {}
 }

@@ -69,6 +69,10 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
       } catch (error) {
         needsFull = true
         throw error
+      } finally {
+        for (const { owner, why } of table.takeLeftOut()) {
+          logger.error('nft does not take a part of the NetworkPolicy rules: it is left out', { node: nodeName, of: owner, error: why })
+        }
       }
     },
     onFailure: (error, retryMs) =>

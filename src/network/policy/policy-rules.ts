@@ -1,7 +1,7 @@
 /** The chains and sets of one policy in one direction. */
 import type { BlockPeer, CompiledPolicy, Direction, PodPeer, PolicyPort } from '#network/policy/compiled-policy.ts'
 import { orderedLines } from '#network/policy/ordered-rules.ts'
-import { addressType, type IpVersion, ipOf, peerSet, policyChain, shortHash, versionOf, versions } from '#network/policy/policy-names.ts'
+import { addressType, type IpVersion, ipOf, nameHash, peerSet, policyChain, versionOf, versions } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { type AddressRange, mergedRanges, rangeOf, rangeText, withoutRanges } from '#wire/nftables/address-ranges.ts'
 import { addElement, emptyFragment, type NftFragment } from '#wire/nftables/nft-fragment.ts'
@@ -16,11 +16,13 @@ export type PolicyRuleOptions = {
 }
 
 export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptions): NftFragment {
-  const fragment = emptyFragment()
+  // A policy that only allows is as good as one that allows nothing; one that also denies must not let others allow that.
+  const isAdditive = (policy[direction] ?? []).every(({ action }) => action === undefined)
+  const fragment: NftFragment = { ...emptyFragment(), ...(isAdditive ? { whenLeftOut: [] } : {}) }
   const lines: string[] = []
   const side = direction === 'ingress' ? 'saddr' : 'daddr'
   for (const [index, rule] of (policy[direction] ?? []).entries()) {
-    const name = `${shortHash(`${policy.key} ${direction}`)}-${index}`
+    const name = `${nameHash(`${policy.key} ${direction}`)}-${index}`
     if (rule.action !== undefined) {
       for (const version of versions) lines.push(...orderedLines(rule, { name, version, allows, fragment, pods }))
       continue

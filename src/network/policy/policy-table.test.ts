@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1NetworkPolicy } from '#api/networking/v1/types.gen.ts'
 import { compilePolicy } from '#network/policy/compiled-policy.ts'
+import { peerSet, policyChain } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { PolicyTable } from '#network/policy/policy-table.ts'
 
@@ -83,4 +84,9 @@ test('exceptions of one block do not close what another opens', () => {
   const from = [{ ipBlock: { cidr: '10.0.0.0/24', except: ['10.0.0.128/25'] } }, { ipBlock: { cidr: '10.0.0.192/26' } }]
   table.setPolicy(compilePolicy(aPolicy({ podSelector: {}, ingress: [{ from }] })))
   assert.match(table.updated().changes(), /blocks4-\S+ { 10.0.0.0-10.0.0.127, 10.0.0.192-10.0.0.255 }/)
+})
+
+test('names that anybody may choose are told apart by more of a hash than anybody can match', () => {
+  assert.match(policyChain('default/web', 'ingress'), /^ingress-[0-9a-f]{32}-default\/web$/)
+  assert.match(peerSet('default||app=web', 4), /^peers4-[0-9a-f]{32}$/)
 })

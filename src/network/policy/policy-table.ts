@@ -12,18 +12,18 @@ import { peerSelects } from '#network/policy/evaluate.ts'
 import {
   addressType,
   type IpVersion,
+  nameHash,
   peerSet,
   policyChain,
   servicePortSet,
   serviceSet,
-  shortHash,
   versionOf,
   versions,
 } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
 import { policyRules, usesNamedPorts } from '#network/policy/policy-rules.ts'
 import { addElement, emptyFragment } from '#wire/nftables/nft-fragment.ts'
-import { NftTable } from '#wire/nftables/nft-table.ts'
+import { type LeftOut, NftTable } from '#wire/nftables/nft-table.ts'
 
 const directions: readonly Direction[] = ['ingress', 'egress']
 type Labels = Readonly<Record<string, string>>
@@ -148,6 +148,11 @@ export class PolicyTable {
       this.#hasStirredPorts = false
     }
     return this.#table
+  }
+
+  /** What nft has not taken since this was last asked. */
+  takeLeftOut(): LeftOut[] {
+    return this.#table.takeLeftOut()
   }
 
   /** Membership of a pod in all peers, and its own isolation. */
@@ -292,7 +297,7 @@ export class PolicyTable {
   }
 
   #group(direction: Direction, policies: readonly string[]): string {
-    const name = `group-${direction}-${shortHash(policies.join('\n'))}`
+    const name = `group-${direction}-${nameHash(policies.join('\n'))}`
     if (!this.#groups.has(name)) {
       this.#groups.set(name, new Set())
       const fragment = emptyFragment()

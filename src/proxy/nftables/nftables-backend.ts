@@ -1,4 +1,5 @@
 import type { Clock } from '#base/clock.ts'
+import type { Logger } from '#base/log.ts'
 import type { ProxyBackend } from '#proxy/backend.ts'
 import { baseRules } from '#proxy/nftables/base-rules.ts'
 import { keepPlaces } from '#proxy/nftables/keep-places.ts'
@@ -18,6 +19,8 @@ export type NftablesBackendOptions = {
   /** Another one for each cluster on a machine. */
   tableName?: string
   families?: readonly IpFamily[]
+  /** Told of what nft does not take, and is therefore left out. */
+  logger?: Logger
   /** Lets others in the process have their turn while many services are looked at. */
   clock?: Clock
 }
@@ -32,10 +35,12 @@ export class NftablesBackend implements ProxyBackend {
   readonly #tableName: string
   #settings: RuleSettings
   readonly #clock: Clock | undefined
+  readonly #logger: Logger | undefined
   readonly #halves: FamilyRules[]
 
-  constructor({ nft, settings, tableName = 'kube-proxy', families = ipFamilies, clock }: NftablesBackendOptions) {
+  constructor({ nft, settings, tableName = 'kube-proxy', families = ipFamilies, clock, logger }: NftablesBackendOptions) {
     this.#clock = clock
+    this.#logger = logger
     this.#nft = nft
     this.#settings = settings
     this.#tableName = tableName
@@ -50,7 +55,17 @@ export class NftablesBackend implements ProxyBackend {
   async sync(table: ServiceTable, changed: ReadonlySet<string>, isFull: boolean): Promise<void> {
     for (const half of this.#halves) {
       await half.put(table, isFull ? 'all' : changed, this.#settings, this.#pause)
-      await bringAbout(half.table, this.#nft, { isFull, keeps: isAffinitySet })
+      try {
+        await bringAbout(half.table, this.#nft, { isFull, keeps: isAffinitySet })
+      } finally {
+        for (const { owner, why } of half.table.takeLeftOut()) {
+          this.#logger?.error('nft does not take the rules of a service: they are left out', {
+            service: owner,
+            family: half.family,
+            error: why,
+          })
+        }
+      }
     }
   }
 

@@ -14,6 +14,7 @@ function aBackend() {
   const texts: string[] = []
   const nft = {
     apply: async (text: string) => void texts.push(text),
+    check: async () => undefined,
     present: async () => undefined,
     hasChain: async () => true,
     deleteTable: async () => {},

@@ -1,15 +1,18 @@
 /** The program `nft`: applying text, and asking what is there. */
 import type { Processes } from '#base/processes.ts'
 import { ResidentShell } from '#base/resident-shell.ts'
+import { findCulprits } from '#wire/nftables/find-culprits.ts'
 import type { NftFamily, NftTable, PresentNames } from '#wire/nftables/nft-table.ts'
 
-class NftError extends Error {
+export class NftError extends Error {
   override name = 'NftError'
 }
 
 export type NftProgram = {
   /** All of the text, or nothing of it. Throws an NftError in nft's words. */
   apply(text: string): Promise<void>
+  /** What nft would say of the text, where it would not apply it; changes nothing. */
+  check(text: string): Promise<string | undefined>
   /** The names in a table; undefined where there is no such table. */
   present(family: NftFamily, table: string): Promise<PresentNames | undefined>
   hasChain(family: NftFamily, table: string, chain: string): Promise<boolean>
@@ -40,6 +43,10 @@ export function nftProgram(processes: Processes, command: readonly [string, ...s
       const { exitCode, output } = await shell.run([...command, '-f', '-'], text)
       if (exitCode !== 0) throw new NftError(firstLines(output))
     },
+    async check(text) {
+      const { exitCode, stderr } = await run(['-c', '-f', '-'], text)
+      return exitCode === 0 ? undefined : firstLines(stderr)
+    },
     async present(family, table) {
       const { stdout } = await run(['list', 'tables', family])
       if (!stdout.split('\n').includes(`table ${family} ${table}`)) return undefined
@@ -62,6 +69,9 @@ export function nftProgram(processes: Processes, command: readonly [string, ...s
  * Applies what has changed, or where nothing is known of the kernel's state, all of it. What is put into the table while nft is at
  * work is of the next time: the table is settled with the text, and where this rejects, all of it has to be applied again. `update` puts
  * in what has been told so far, right before the text is made.
+ *
+ * Where nft does not take all of it, those are found whose fragments it refuses: they are left out, which the table tells of, and the rest is
+ * applied.
  */
 export async function bringAbout(
   table: NftTable,
@@ -69,21 +79,41 @@ export async function bringAbout(
   { isFull, keeps, update = () => {} }: { isFull: boolean; keeps(set: string): boolean; update?(): unknown },
 ): Promise<void> {
   const present = isFull ? ((await nft.present(table.family, table.name)) ?? nobody) : undefined
-  update()
-  const text = present === undefined ? table.changes() : table.everything(present, keeps)
-  table.settle()
-  if (text === '') return
-  try {
-    await nft.apply(text)
-  } catch (error) {
-    if (!(isFull && error instanceof NftError)) throw error
-    // Something stands in the way that cannot be changed in place, such as a hook of another version of us.
+  if (isFull) table.retryLeftOut()
+  const apply = async (textNow: () => string): Promise<void> => {
     update()
-    const anew = table.anew()
+    const text = textNow()
     table.settle()
-    await nft.apply(anew)
+    if (text !== '') await nft.apply(text)
   }
+  if (present === undefined) {
+    await apply(() => table.changes())
+    table.prove()
+    return
+  }
+  const takeOver = () => apply(() => table.everything(present, keeps))
+  // Where something stands in the way that cannot be changed in place, such as a hook of another version of us.
+  const makeAnew = () => apply(() => table.anew())
+  await takeOver()
+    .catch(orElse(makeAnew))
+    .catch(
+      orElse(async (error) => {
+        const culprits = await findCulprits(table, nft)
+        if (culprits.length === 0) throw error
+        for (const culprit of culprits) table.leaveOut(culprit)
+        await takeOver().catch(orElse(makeAnew))
+      }),
+    )
+  table.prove()
 }
+
+/** Does something else where nft refuses a text; that it could not be run is another matter. */
+const orElse =
+  (otherwise: (error: NftError) => Promise<void>) =>
+  (error: unknown): Promise<void> => {
+    if (!(error instanceof NftError)) throw error
+    return otherwise(error)
+  }
 
 const nobody: PresentNames = { chains: [], sets: [] }
 

@@ -1,7 +1,10 @@
 import { type Claim, ClaimedValues } from '#wire/nftables/claimed-values.ts'
-import { emptyFragment, isBaseChain, isMap, type NftFragment } from '#wire/nftables/nft-fragment.ts'
+import { emptyFragment, isBaseChain, isMap, isSameFragment, type NftFragment, oddityIn, remainsOf } from '#wire/nftables/nft-fragment.ts'
 
 export type NftFamily = 'ip' | 'ip6' | 'inet'
+
+/** Somebody whose fragment is not in the kernel, and what nft says of it. */
+export type LeftOut = { owner: string; why: string }
 
 export type PresentNames = { chains: readonly string[]; sets: readonly { name: string; isMap: boolean }[] }
 
@@ -11,6 +14,8 @@ export type PresentNames = { chains: readonly string[]; sets: readonly { name: s
  * A fragment belongs to an owner and is replaced as a whole. Two owners may want the same element: the one whose
  * name sorts first has its way until it goes, and the kernel never sees the other's.
  *
+ * A fragment that nft does not take is left out until its owner puts another: nobody's mistake keeps anybody else's rules from the kernel.
+ *
  * ```
  * put/remove ──> changes() ──text──> nft ──> settle()      the text was applied
  *                                       └──> everything()  it was not, or nobody knows: begin anew
@@ -19,7 +24,14 @@ export type PresentNames = { chains: readonly string[]; sets: readonly { name: s
 export class NftTable {
   readonly family: NftFamily
   readonly name: string
+  /** What is in force, or is to be. */
   readonly #fragments = new Map<string, NftFragment>()
+  /** What was wanted by those who are left out. */
+  readonly #leftOut = new Map<string, NftFragment>()
+  #told: LeftOut[] = []
+  /** Who has put something that the kernel has not taken yet: since the last text, and in texts of which nobody knows. */
+  readonly #unsettled = new Set<string>()
+  readonly #unproven = new Set<string>()
   readonly #chains = new ClaimedValues<readonly string[]>(sameRules)
   readonly #sets = new ClaimedValues<string>()
   readonly #elements = new Map<string, ClaimedValues<string>>()
@@ -30,6 +42,16 @@ export class NftTable {
   }
 
   put(owner: string, fragment: NftFragment): void {
+    const refused = this.#leftOut.get(owner)
+    if (refused !== undefined && isSameFragment(refused, fragment)) return
+    this.#leftOut.delete(owner)
+    const oddity = oddityIn(fragment)
+    this.#replace(owner, fragment)
+    if (oddity !== undefined) this.leaveOut({ owner, why: oddity })
+  }
+
+  #replace(owner: string, fragment: NftFragment): void {
+    this.#unsettled.add(owner)
     const previous = this.#fragments.get(owner) ?? emptyFragment()
     this.#fragments.set(owner, fragment)
     this.#chains.replace(owner, previous.chains, fragment.chains)
@@ -40,8 +62,53 @@ export class NftTable {
   }
 
   remove(owner: string): void {
-    this.put(owner, emptyFragment())
+    this.#leftOut.delete(owner)
+    this.#replace(owner, emptyFragment())
     this.#fragments.delete(owner)
+    this.#unsettled.delete(owner)
+    this.#unproven.delete(owner)
+  }
+
+  /** Until its owner puts another, or all are given another try. */
+  leaveOut({ owner, why }: LeftOut): void {
+    const fragment = this.#fragments.get(owner)
+    if (fragment === undefined || this.#leftOut.has(owner)) return
+    this.#replace(owner, remainsOf(fragment))
+    this.#leftOut.set(owner, fragment)
+    this.#told.push({ owner, why })
+  }
+
+  /** What stood in the way of those who are left out may be gone. */
+  retryLeftOut(): void {
+    for (const [owner, fragment] of [...this.#leftOut]) {
+      if (oddityIn(fragment) !== undefined) continue
+      this.#leftOut.delete(owner)
+      this.#replace(owner, fragment)
+    }
+  }
+
+  /** Who was left out since this was last asked. */
+  takeLeftOut(): LeftOut[] {
+    return this.#told.splice(0)
+  }
+
+  /** Owners of anything, but of what all others stand on: those whose fragments the kernel has taken before, and those it has not. */
+  suspects(): { proven: string[]; unproven: string[] } {
+    const all = [...this.#fragments.keys()].filter((owner) => owner !== '' && !this.#leftOut.has(owner))
+    const isProven = (owner: string) => !this.#unproven.has(owner) && !this.#unsettled.has(owner)
+    return { proven: all.filter(isProven), unproven: all.filter((owner) => !isProven(owner)) }
+  }
+
+  /** The kernel has taken all that was settled. */
+  prove(): void {
+    this.#unproven.clear()
+  }
+
+  /** What `anew` would be without some of the owners. */
+  anewWithout(owners: ReadonlySet<string>): string {
+    const trial = new NftTable(this.family, this.name)
+    for (const [owner, fragment] of this.#fragments) trial.#replace(owner, owners.has(owner) ? remainsOf(fragment) : fragment)
+    return trial.anew()
   }
 
   get owners(): IterableIterator<string> {
@@ -137,6 +204,8 @@ export class NftTable {
 
   /** What was wanted is now so. */
   settle(): void {
+    for (const owner of this.#unsettled) this.#unproven.add(owner)
+    this.#unsettled.clear()
     this.#chains.settle()
     this.#sets.settle()
     for (const claimed of this.#elements.values()) claimed.settle()
