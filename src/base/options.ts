@@ -72,7 +72,7 @@ export function wholeNumber(
 /** A number that need not be whole: a rate, a share. */
 export function decimal(help: string, { placeholder = 'N', ...extras }: Extras<number>): OptionDeclaration<number> {
   const parse = (value: string) => {
-    if (!/^-?(\d+\.?\d*|\.\d+)(e-?\d+)?$/i.test(value)) throw new InvalidArgumentError('It is not a number.')
+    if (!/^-?(\d+(\.\d*)?|\.\d+)(e-?\d+)?$/i.test(value)) throw new InvalidArgumentError('It is not a number.')
     return Number(value)
   }
   return { kind: { placeholder, parse }, help, ...extras }

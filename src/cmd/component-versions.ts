@@ -17,7 +17,7 @@ const oldestMinor = 33
 
 /** Refuses, in upstream's words, what is no version or out of range; says once that others than the usual ones have no effect. */
 export function checkVersions({ emulatedVersion, minCompatibilityVersion }: VersionFlags, logger: Logger): void {
-  const own = versionOf(kubernetesVersion.replace(/^(v\d+\.\d+).*$/, '$1'))
+  const own = versionOf(/^v\d+\.\d+/.exec(kubernetesVersion)?.[0] ?? '')
   const oldest = { major: own.major, minor: oldestMinor, text: `${own.major}.${oldestMinor}` }
   const emulated = chosen(emulatedVersion)
   const compatible = chosen(minCompatibilityVersion)

@@ -120,7 +120,7 @@ function parse(text: string): Map<string, Written> {
 }
 
 function modelName(model: string, name: string): string {
-  const isPackage = /\.v\d+[a-z0-9]*$/.test(model)
+  const isPackage = /\.v\d[a-z0-9]*$/.test(model)
   return `io.k8s.api.${isPackage ? `${model}.${name}` : model}`
 }
 

@@ -47,7 +47,7 @@ export function rewrittenLink(link: string, { prefix, hosts }: LinkRewriting): s
 
 // No part takes a `<` outside of quotes: a page of nothing but beginnings of tags is looked at once.
 const tag = /<([a-z]+)((?:\s+[^\s=<>"'/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s<>"']+))?)+)\s*\/?>/gi
-const attribute = /(\s+)([^\s=<>"'/]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s<>"']+)/g
+const attribute = /(?<!\s)(\s+)([^\s=<>"'/]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s<>"']+)/g
 
 export function rewrittenPage(html: string, rewriting: LinkRewriting): string {
   return html.replace(tag, (whole: string, name: string, attributes: string) => {

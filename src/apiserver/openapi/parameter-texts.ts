@@ -55,7 +55,7 @@ function parametersOf(source: string, operation: string): Record<string, string>
   if (end < 0) return {}
   const comment = source.slice(source.lastIndexOf('/**', end), end)
   const found: Record<string, string> = {}
-  for (const [, name = '', text = ''] of comment.matchAll(/^\s*\* @param (\S+) (.+)$/gm)) {
+  for (const [, name = '', text = ''] of comment.matchAll(/^ *\* @param (\S+) (.+)$/gm)) {
     // The client evades words of JavaScript with an underscore.
     found[name.replace(/^_/, '')] ??= withLineBreaks(
       fromHtml(text)

@@ -35,7 +35,7 @@ export async function runDnsCommand(options: Options): Promise<void> {
   const fixed = await fixedCorefile(options)
   const corefileOptions = { clusterDomain: options.clusterDomain, upstreams: options.upstream, stubDomains: {}, servesHealth: true }
   if (options.print) return thisProcess.print((fixed ?? defaultCorefile(corefileOptions)).trimEnd())
-  const needsCluster = fixed === undefined || /^\s*kubernetes\b/m.test(fixed)
+  const needsCluster = fixed === undefined || /^[ \t]*kubernetes\b/m.test(fixed)
   const lifecycle = new Lifecycle({ clock: systemClock, logger, drainMs: 30_000 })
   await runUntilSignal(lifecycle, processSignals, async () => {
     await lifecycle.stage('dns', async (stage) => {
@@ -93,7 +93,7 @@ async function startServer(stage: Stage, options: Options, client: Client | unde
 }
 
 async function keepConfigured(stage: Stage, server: DnsServer, { conf }: Options, fixed: string, logger: Logger): Promise<void> {
-  const isFollowed = conf !== '' && /^\s*reload\b/m.test(fixed)
+  const isFollowed = conf !== '' && /^[ \t]*reload\b/m.test(fixed)
   const changes = stage.use(FollowedFiles.at(isFollowed ? [conf] : [], nodeFiles))
   let inForce = (isFollowed ? await nodeFiles.readTextIfPresent(conf) : undefined) ?? fixed
   await server.configure(inForce)

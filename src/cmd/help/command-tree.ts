@@ -54,7 +54,7 @@ function described(command: Command, name: string): DescribedCommand {
 
 function describedFlag(option: Option): DescribedFlag {
   const { long = '', short, flags, description, defaultValueDescription, envVar, argChoices, hidden } = option
-  const placeholder = /<([^>]+)>/.exec(flags)?.[1]
+  const placeholder = /<([^<>]+)>/.exec(flags)?.[1]
   return {
     long,
     ...defined({ short, placeholder }),

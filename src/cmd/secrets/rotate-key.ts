@@ -54,7 +54,7 @@ export function keysAfter(phase: RotationPhase, keys: readonly EncryptionKey[], 
 }
 
 function newestFirst(keys: readonly EncryptionKey[]): EncryptionKey[] {
-  const number = ({ name }: EncryptionKey) => Number(/\d+$/.exec(name)?.[0] ?? 0)
+  const number = ({ name }: EncryptionKey) => Number(/(?<!\d)\d+$/.exec(name)?.[0] ?? 0)
   return keys.toSorted((one, other) => number(other) - number(one))
 }
 

@@ -33,7 +33,7 @@ function roundedUp(clusterSize: number, minClusterSize: number): number {
 
 /** A thousandth of a core may be too much for one node: parts of units are added up before they are rounded. */
 function times(extra: string, size: number): Quantity {
-  const [, amount = '0', unit = ''] = /^([+-]?[0-9.]+)(.*)$/.exec(extra) ?? []
+  const [, amount = '0', unit = ''] = /^([+-]?[0-9.]+)(.*)$/s.exec(extra) ?? []
   return parseQuantity(`${(Number(amount) * size).toFixed(6)}${unit}`)
 }
 

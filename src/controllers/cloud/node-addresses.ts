@@ -38,7 +38,7 @@ function haveChanged(current: readonly V1NodeAddress[], wanted: readonly V1NodeA
 }
 
 function isIp(text: string): boolean {
-  if (!/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$/.test(text)) return false
+  if (!/^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F.]*:[0-9a-fA-F:.]*)$/.test(text)) return false
   try {
     addressNumber(text)
     return familyOf(text) !== undefined

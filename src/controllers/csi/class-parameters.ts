@@ -45,7 +45,9 @@ export async function secretData(reference: V1SecretReference | undefined, clien
 
 function filledIn(template: string, { volume, claim }: Names): string {
   const { namespace = '', name = '', annotations = {} } = claim?.metadata ?? {}
-  return template.replace(/\$\{([^}]*)\}/g, (all, key: string) => {
+  // One that nobody closes goes on to the end, so that it is looked for once.
+  return template.replace(/\$\{([^}]*)(\}|$)/g, (all, key: string, closing: string) => {
+    if (closing === '') return all
     if (key === 'pv.name') return volume
     if (key === 'pvc.namespace') return namespace
     if (key === 'pvc.name') return name

@@ -24,7 +24,7 @@ export function parsePool(text: string): AddressPool {
   }
 }
 
-const isAddress = (text: string): boolean => /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$/.test(text)
+const isAddress = (text: string): boolean => /^(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F.]*:[0-9a-fA-F:.]*)$/.test(text)
 
 const holds = ({ family, first, count }: AddressPool, address: string): boolean => {
   if (familyOf(address) !== family) return false

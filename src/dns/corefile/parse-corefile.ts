@@ -24,7 +24,8 @@ function tokensOf(text: string): Token[] {
   const tokens: Token[] = []
   for (const [index, line] of text.split('\n').entries()) {
     let isFirst = true
-    for (const [whole, quoted] of line.matchAll(/"((?:[^"\\]|\\.)*)"|#.*$|[^\s"#][^\s"]*/g)) {
+    // A quote that nobody closes goes on to the end of the line.
+    for (const [whole, quoted] of line.matchAll(/"((?:[^"\\]|\\.?)*)(?:"|$)|#.*|[^\s"#][^\s"]*/g)) {
       if (whole.startsWith('#')) break
       tokens.push({ text: quoted === undefined ? whole : quoted.replace(/\\(["\\])/g, '$1'), line: index + 1, isFirst })
       isFirst = false

@@ -98,9 +98,10 @@ function rcodeOf({ args: [name = ''], line }: Directive): number {
 
 /** Go's templates, as far as records need them: a value between braces, nothing that decides or repeats. */
 function textOf(source: string, line: number): Text {
-  const parts = source.split(/(\{\{.*?\}\})/).map((part): Text => {
-    const [, inner] = /^\{\{-?\s*(.*?)\s*-?\}\}$/.exec(part) ?? []
-    if (inner === undefined) return () => part
+  // Braces that nobody closes go on to the end of the line, so that they are looked for once.
+  const parts = source.split(/(\{\{.*?(?:\}\}|$))/m).map((part): Text => {
+    if (!part.startsWith('{{') || !part.endsWith('}}')) return () => part
+    const inner = part.slice(2, -2).replace(/^-/, '').replace(/-$/, '').trim()
     const [, number] = /^index \.Match (\d+)$/.exec(inner) ?? []
     if (number !== undefined) return ({ match }) => match(Number(number))
     const [, group] = /^\.Group\.(\w+)$/.exec(inner) ?? []

@@ -140,6 +140,6 @@ const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const
 /** `1h30m`, `500ms`: what the definition lets through. */
 function durationMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const parts = [...text.matchAll(/(\d+)(ms|h|m|s)/g)]
+  const parts = [...text.matchAll(/(?<!\d)(\d+)(ms|h|m|s)/g)]
   return parts.reduce((sum, [, digits, unit]) => sum + Number(digits) * units[unit as keyof typeof units], 0)
 }

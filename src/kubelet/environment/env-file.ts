@@ -7,10 +7,11 @@ export function valueInEnvFile(text: string, key: string): string {
   for (let index = 0; index < lines.length; index++) {
     const line = (lines[index] ?? '').replace(/^[ \t]+/, '')
     if (line === '' || line.startsWith('#')) continue
-    const [, name = '', before = '', rest = ''] = /^([^=]*?)([ \t]*)=(.*)$/.exec(line) ?? [undefined]
-    if (!line.includes('=')) throw wrong(index, "missing '='")
+    const equals = line.indexOf('=')
+    if (equals < 0) throw wrong(index, "missing '='")
+    const [name, rest] = [line.slice(0, equals), line.slice(equals + 1)]
     if (name === '') throw wrong(index, 'empty variable name')
-    if (before !== '') throw wrong(index, "whitespace before '=' is not allowed")
+    if (/[ \t]$/.test(name)) throw wrong(index, "whitespace before '=' is not allowed")
     if (/^[ \t]/.test(rest)) {
       if (name === key) return ''
       continue

@@ -17,6 +17,7 @@ const cases: [text: string, expanded: string][] = [
   ['$$$$(A)', '$$(A)'],
   ['$A $[A]', '$A $[A]'],
   ['$(A', '$(A'],
+  ['$(A) $(A$$B$(', 'a $(A$B$('],
   ['$', '$'],
   ['$$', '$'],
   ['foo$', 'foo$'],
@@ -35,3 +36,11 @@ for (const [text, expanded] of cases) {
     )
   })
 }
+
+test('a million references that nobody closes are looked at once', () => {
+  const text = '$('.repeat(1_000_000)
+  assert.equal(
+    expandVariables(text, () => 'a'),
+    text,
+  )
+})

@@ -3,5 +3,11 @@
  * `$(NAME)`. Anything else is left alone.
  */
 export function expandVariables(text: string, lookUp: (name: string) => string | undefined): string {
-  return text.replace(/\$(?:\$|\(([^)]*)\))/g, (found, name: string | undefined) => (name === undefined ? '$' : (lookUp(name) ?? found)))
+  return text.replace(reference, (found, name: string | undefined, closing: string | undefined) => {
+    if (name === undefined) return '$'
+    return closing === ')' ? (lookUp(name) ?? found) : `$(${name.replaceAll('$$', () => '$')}`
+  })
 }
+
+/** One that nobody closes goes on to the end, so that it is looked for once. */
+const reference = /\$(?:\$|\(([^)]*)(\)|$))/g

@@ -58,8 +58,9 @@ export function podVariable({ apiVersion = 'v1', fieldPath }: V1ObjectFieldSelec
 
 /** `metadata.labels['key']` */
 function withSubscript(path: string): { field: string; key: string } | undefined {
-  const [, field, key] = /^(.+?)\['(.*)'\]$/s.exec(path) ?? []
-  return field === undefined || key === undefined ? undefined : { field, key }
+  const open = path.indexOf("['", 1)
+  if (open < 0 || !path.endsWith("']") || path.length < open + 4) return undefined
+  return { field: path.slice(0, open), key: path.slice(open + 2, -2) }
 }
 
 /** `key="value"` a line, sorted. */

@@ -27,7 +27,7 @@ export function parsedEntry(line: Buffer): LogEntry | undefined {
 
 /** With nine digits after the point, as upstream shows times. */
 export function shownTime(time: string): string {
-  const match = /^(.{19})(?:\.(\d+))?(.*)$/.exec(time)
+  const match = /^(.{19})(?:\.(\d+))?(.*)$/s.exec(time)
   if (match === null) return time
   const [, seconds = '', fraction = '', zone = ''] = match
   return `${seconds}.${fraction.slice(0, 9).padEnd(9, '0')}${zone}`

@@ -3,7 +3,10 @@ export type TemplateValues = Readonly<Record<string, string | Readonly<Record<st
 
 /** Throws for what a template may not say. */
 export function fillTemplate(template: string, values: TemplateValues): string {
-  return template.replaceAll(/<<-?\s*(.*?)\s*-?>>/g, (_, action: string) => {
+  // One that nobody closes goes on to the end of the line, so that it is looked for once.
+  return template.replaceAll(/<<(.*?)(>>|$)/gm, (all, inner: string, closing: string) => {
+    if (closing === '') return all
+    const action = inner.replace(/^-/, '').replace(/-$/, '').trim()
     const field = /^\.(\w+)$/.exec(action)
     const value = field && values[field[1] ?? '']
     if (typeof value === 'string') return value

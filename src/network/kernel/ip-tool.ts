@@ -49,7 +49,7 @@ export function ipTool(processes: Processes, namespace?: string): IpTool {
     async change(commands) {
       const { exitCode, stderr } = await batch([], commands)
       if (exitCode === 0) return
-      const line = Number(/Command failed .*:(\d+)/.exec(stderr)?.[1] ?? 0)
+      const line = Number(/Command failed [^\s:]*:(\d+)/.exec(stderr)?.[1] ?? 0)
       throw new Error(`ip ${commands[line - 1] ?? commands.join('; ')}: ${stderr.split('\n')[0]?.trim()}`)
     },
     async try(commands) {

@@ -55,7 +55,8 @@ export class NoSuchDevice extends Error {
 
 /** The kernel's words say nothing to those who chose a network. */
 function unknownKind({ links }: Plan, error: unknown): NoSuchDevice | undefined {
-  const [, name] = /link add (\S+) .*Unknown device type/.exec(String(error)) ?? []
+  const text = String(error)
+  const name = text.includes('Unknown device type') ? /link add (\S+) /.exec(text)?.[1] : undefined
   const kind = links.find((link) => link.name === name)?.type.split(' ')[1]
   return kind === undefined ? undefined : new NoSuchDevice(kind)
 }

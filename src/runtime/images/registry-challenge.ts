@@ -5,7 +5,7 @@ export function parseChallenge(text: string): Challenge | undefined {
   const scheme = /^\s*(bearer|basic)\b/i.exec(text)?.[1]?.toLowerCase() as Challenge['scheme'] | undefined
   if (scheme === undefined) return undefined
   const challenge: Challenge = { scheme }
-  for (const [, key = '', value = ''] of text.matchAll(/(\w+)="([^"]*)"/g)) {
+  for (const [, key = '', value = ''] of text.matchAll(/(?<!\w)(\w+)="([^"]*)"/g)) {
     if (key === 'realm' || key === 'service' || key === 'scope') challenge[key] = value
   }
   return challenge

@@ -127,7 +127,7 @@ function sizesIn(bytes: Uint8Array): { columns: number; rows: number }[] {
   const found: { columns: number; rows: number }[] = []
   for (const [text] of Buffer.from(bytes)
     .toString()
-    .matchAll(/\{[^}]*\}/g)) {
+    .matchAll(/\{[^{}]*\}/g)) {
     try {
       const { Width = 0, Height = 0 } = JSON.parse(text) as { Width?: number; Height?: number }
       if (Width > 0 && Height > 0 && Width < 65_536 && Height < 65_536) found.push({ columns: Width, rows: Height })

@@ -386,5 +386,12 @@ function bareId(containerId: string): string {
 
 function isTimeout(error: unknown): boolean {
   if (!(error instanceof GrpcError)) return false
-  return error.code === grpcCodes.deadlineExceeded || /timeout .* exceeded|command .* timed out/.test(error.message)
+  const { code, message } = error
+  return code === grpcCodes.deadlineExceeded || isSaid(message, 'timeout ', ' exceeded') || isSaid(message, 'command ', ' timed out')
+}
+
+/** Whether the one stands before the other. */
+function isSaid(message: string, one: string, other: string): boolean {
+  const index = message.indexOf(one)
+  return index >= 0 && message.includes(other, index + one.length)
 }

@@ -26,12 +26,11 @@ export function followPath(path: string, root: V1JSONSchemaProps, { mayIndex = t
     keys.push(isKey)
   }
   const next = (): string => {
-    const token = tokens.shift()
+    const token = tokens.next().value
     if (token === undefined) throw new Error('unexpected end of JSON path')
     return token
   }
-  while (tokens.length > 0) {
-    const token = next()
+  for (const token of { [Symbol.iterator]: () => tokens }) {
     if (token === '.') step(next())
     else if (token === '[') {
       if (!mayIndex) throw new Error('array notation is not allowed')
@@ -57,7 +56,7 @@ function isEmpty(properties: V1JSONSchemaProps['properties']): boolean {
 
 const emptiness = new WeakMap<object, boolean>()
 
-/** Delimiters, quoted texts, and what stands between them. */
-function tokensOf(path: string): string[] {
-  return path.match(/'(?:\\.|[^'\\])*'|[.[\]]|[^.[\]']+|./gs) ?? []
+/** Delimiters, quoted texts, and what stands between them. A quote that nobody closes goes on to the end. */
+function* tokensOf(path: string): Generator<string, undefined> {
+  for (const [token] of path.matchAll(/'(?:\\.?|[^'\\])*(?:'|$)|[.[\]]|[^.[\]]+/gs)) yield token
 }

@@ -65,7 +65,7 @@ export function validateVolumeSpec(check: Check<V1PersistentVolumeSpec>, name: s
     else validateNodeAffinity(check.at('nodeAffinity').present, options)
   }
   validateSources(check, name, isInline)
-  const isRoot = spec.hostPath && /^\/+(?:\.?\/+)*\.?$/.test(spec.hostPath.path ?? '')
+  const isRoot = spec.hostPath && /^\/(?:\.?\/)*\.?$/.test(spec.hostPath.path ?? '')
   if (isRoot && spec.persistentVolumeReclaimPolicy === 'Recycle') {
     check.at('persistentVolumeReclaimPolicy').forbidden("may not be 'recycle' for a hostPath mount of '/'")
   }
