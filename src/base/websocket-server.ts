@@ -1,6 +1,7 @@
 /** The server's end of a WebSocket, on a connection that a client wants to use as one. */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { FrameAllowance, unreadBytes } from '#base/frame-limits.ts'
 import type { TakenConnection } from '#base/http-server.ts'
 
 export type WebSocketConnection = {
@@ -27,7 +28,11 @@ export async function acceptWebSocket({ request, socket, head }: TakenConnection
   const { WebSocketServer } = await import('ws')
   // The library would drop it without a word.
   if (socket.destroyed || !socket.readable || !socket.writable) throw new Error('the client went away')
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: largestMessageBytes })
+  const server = new WebSocketServer({
+    ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: largestMessageBytes },
+    // The library would answer each ping, whether or not the client takes answers.
+    autoPong: false,
+  })
   // The library refuses names with a slash, which some of ours have; so it does not get to see them.
   const { 'sec-websocket-protocol': _protocols, ...headers } = request.headers
   const shown = Object.create(request, { headers: { value: headers } }) as IncomingMessage
@@ -41,6 +46,11 @@ export async function acceptWebSocket({ request, socket, head }: TakenConnection
     })
     server.handleUpgrade(shown, socket, head, (webSocket) => {
       webSocket.on('error', () => webSocket.terminate())
+      const allowance = new FrameAllowance()
+      webSocket.on('ping', (data: Buffer) => {
+        if (!allowance.takesOne()) webSocket.terminate()
+        else if (webSocket.bufferedAmount < unreadBytes) webSocket.pong(data)
+      })
       resolve({
         onMessage: (callback) => void webSocket.on('message', (data: Buffer, isBinary: boolean) => callback(data, !isBinary)),
         onClose: (callback) => void webSocket.once('close', callback),

@@ -1,6 +1,7 @@
 /** Many streams over one connection, which has been upgraded to SPDY/3.1. Either end may open streams. */
 import type { Duplex } from 'node:stream'
 import { endGently } from '#base/end-gently.ts'
+import { FrameAllowance, unreadBytes } from '#base/frame-limits.ts'
 import { dataHead, encodedFrame, type Frame, FrameReader, resetStatus, type SentFrame } from '#wire/spdy/frames.ts'
 import { HeaderReader, HeaderWriter, type SpdyHeaders } from '#wire/spdy/header-block.ts'
 
@@ -15,6 +16,11 @@ export type SpdyConnectionOptions = {
 
 /** Frames of a larger size are cut: nobody should wait long for another stream's turn. */
 const largestDataBytes = 64 * 1024
+
+/** At once, of the other end's. A client that forwards a port has two for each connection to it. */
+const mostStreams = 10_000
+/** Who has left so many refusals unread has opened streams for their sake. */
+const mostRefusalBytes = 256 * 1024
 
 /**
  * One direction each way; ending one leaves the other open. Data that nobody listens for is dropped.
@@ -89,6 +95,7 @@ export class SpdyConnection {
   readonly #headerWriter = new HeaderWriter()
   readonly #streams = new Map<number, SpdyStream>()
   readonly #closers = new Set<() => void>()
+  readonly #pings = new FrameAllowance()
   #nextId: number
   #lastForeignId = 0
   #isClosed = false
@@ -181,7 +188,10 @@ export class SpdyConnection {
   #receive = (bytes: Uint8Array): void => {
     if (this.#isClosed) return
     try {
-      for (const frame of this.#frames.read(bytes)) this.#take(frame)
+      for (const frame of this.#frames.read(bytes)) {
+        if (this.#isClosed) return
+        this.#take(frame)
+      }
     } catch {
       // Whoever sends what cannot be understood has lost count, and so have we.
       this.destroy()
@@ -213,8 +223,9 @@ export class SpdyConnection {
         return
       }
       case 'ping':
+        if (!this.#pings.takesOne()) this.destroy()
         // Each end numbers its own: odd ones are the client's.
-        if (frame.id % 2 !== this.#nextId % 2) this.send(frame)
+        else if (frame.id % 2 !== this.#nextId % 2 && this.#socket.writableLength < unreadBytes) this.send(frame)
         return
     }
   }
@@ -222,10 +233,14 @@ export class SpdyConnection {
   #accept({ streamId, isLast, headerBlock }: Extract<Frame, { type: 'synStream' }>): void {
     const headers = this.#headerReader.read(headerBlock)
     if (streamId % 2 === this.#nextId % 2 || streamId <= this.#lastForeignId) {
-      this.send({ type: 'reset', streamId, status: resetStatus.protocolError })
+      this.#refuse(streamId, resetStatus.protocolError)
       return
     }
     this.#lastForeignId = streamId
+    if (this.#streams.size >= mostStreams) {
+      this.#refuse(streamId, resetStatus.refused)
+      return
+    }
     let hasAgreed = false
     const agree = () => {
       if (hasAgreed) return
@@ -236,11 +251,16 @@ export class SpdyConnection {
     this.#streams.set(streamId, stream)
     if (!this.#onStream(stream)) {
       this.#streams.delete(streamId)
-      this.send({ type: 'reset', streamId, status: resetStatus.refused })
+      this.#refuse(streamId, resetStatus.refused)
       return
     }
     agree()
     if (isLast) stream.finish(false)
+  }
+
+  #refuse(streamId: number, status: number): void {
+    if (this.#socket.writableLength > mostRefusalBytes) this.destroy()
+    else this.send({ type: 'reset', streamId, status })
   }
 
   #leave(): void {

@@ -231,3 +231,55 @@ function number(value: number): Buffer {
   bytes.writeUInt32BE(value)
   return bytes
 }
+
+test('pings are answered, and who sends them without end is cut off', async () => {
+  const answersTo = async (count: number) => {
+    const [client, server] = duplexPair()
+    const connection = new SpdyConnection({ socket: server, role: 'server' })
+    const reader = new FrameReader()
+    let answers = 0
+    client.on('data', (piece: Buffer) => {
+      answers += reader.read(piece).length
+    })
+    client.on('error', () => {})
+    for (let id = 1; id < 2 * count; id += 2) client.write(encodedFrame({ type: 'ping', id }))
+    while (answers < count && !connection.isClosed) await new Promise((resolve) => setImmediate(resolve))
+    return { answers, isClosed: connection.isClosed }
+  }
+  assert.deepEqual(await answersTo(20), { answers: 20, isClosed: false })
+  assert.equal((await answersTo(1000)).isClosed, true)
+})
+
+test('who opens streams that are refused, and does not read it, is cut off', async () => {
+  const [client, server] = duplexPair()
+  const connection = new SpdyConnection({ socket: server, role: 'server' })
+  const writer = new HeaderWriter()
+  for (let streamId = 1; !connection.isClosed; streamId += 2) {
+    client.write(encodedFrame({ type: 'synStream', streamId, isLast: false, headerBlock: writer.write({}) }))
+    if (streamId % 1000 === 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+
+test('one end has so many streams of the other at once, and no more', async () => {
+  const [client, server] = duplexPair()
+  let open = 0
+  new SpdyConnection({
+    socket: server,
+    role: 'server',
+    onStream: () => {
+      open++
+      return true
+    },
+  })
+  const writer = new HeaderWriter()
+  const reader = new FrameReader()
+  let refused = 0
+  client.on('data', (piece: Buffer) => {
+    refused += reader.read(piece).filter(({ type }) => type === 'reset').length
+  })
+  for (let streamId = 1; refused === 0; streamId += 2) {
+    client.write(encodedFrame({ type: 'synStream', streamId, isLast: false, headerBlock: writer.write({}) }))
+    if (streamId % 1000 === 1) await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(open, 10_000)
+})
