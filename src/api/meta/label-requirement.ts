@@ -54,7 +54,9 @@ function wrongCount(operator: LabelOperator, count: number): string | undefined 
   }
 }
 
-function asInt64(text: string): bigint | undefined {
+function asInt64(text: string): bigint | number | undefined {
+  // Most are short, and compared with every object.
+  if (/^[+-]?[0-9]{1,15}$/.test(text)) return Number(text)
   if (!/^[+-]?[0-9]{1,19}$/.test(text)) return undefined
   const value = BigInt(text.startsWith('+') ? text.slice(1) : text)
   return BigInt.asIntN(64, value) === value ? value : undefined
@@ -101,7 +103,7 @@ export function requirementMatcher({ key, operator, values }: LabelRequirement):
   }
 }
 
-function orderMatcher(key: string, operator: 'gt' | 'lt', limit: bigint | undefined): Matcher {
+function orderMatcher(key: string, operator: 'gt' | 'lt', limit: bigint | number | undefined): Matcher {
   return (labels) => {
     const label = labels[key]
     const number = typeof label === 'string' ? asInt64(label) : undefined

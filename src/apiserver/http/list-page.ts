@@ -5,26 +5,35 @@ import { badRequest, expired } from '#api/meta/status-error.ts'
 import { type Continuation, continueToken, parseContinueToken } from '#apiserver/http/continue-token.ts'
 import type { ListOptions } from '#apiserver/http/query-options.ts'
 import { expiredContinue, resourceVersionTooLarge } from '#apiserver/http/refusals.ts'
-import type { Selection } from '#apiserver/http/selection.ts'
+import { type Selection, stepCost } from '#apiserver/http/selection.ts'
 import type { ResourceRegistry } from '#apiserver/registry/resource-registry.ts'
 import { storagePrefix } from '#apiserver/registry/storage-key.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { readableValue } from '#apiserver/watch-cache/readable-feed.ts'
-import { CompactedError, FutureRevisionError, type Store } from '#store/store.ts'
+import { omitEmpty } from '#base/omit-empty.ts'
+import { inSteps, type Steps } from '#base/steps.ts'
+import { CompactedError, FutureRevisionError, type KeyValue, type Store } from '#store/store.ts'
 
 export type ListPage = { items: CachedObject[]; resourceVersion: string; continueToken: string; remainingItemCount: number | undefined }
 
-export type ListSource = { registry: ResourceRegistry; store: Store }
+export type ListSource = {
+  registry: ResourceRegistry
+  store: Store
+  /** Lets others in where the turn has taken long enough. */
+  giveWay(): Promise<void> | undefined
+}
+
+/** At most so many are read at once, as upstream has it. */
+const mostPageObjects = 10_000
+const objectsBetweenLooks = 64
+
+/** Resolves when it is over; `signal` says that nobody waits any longer. */
+export type Patience = (signal: AbortSignal) => Promise<void>
 
 /** How many seconds a list waits for a revision this server has not seen yet. */
 const patienceSeconds = 3
 
-export async function listPage(
-  source: ListSource,
-  selection: Selection,
-  options: ListOptions,
-  patience: () => Promise<void>,
-): Promise<ListPage> {
+export async function listPage(source: ListSource, selection: Selection, options: ListOptions, patience: Patience): Promise<ListPage> {
   if (options.continueToken !== '') return nextPage(source, selection, options, parseContinueToken(options.continueToken))
   const asked = parseResourceVersion(options.resourceVersion)
   if (options.resourceVersionMatch === 'Exact') return snapshotPage(source, selection, options.limit, { revision: asked, startKey: '' })
@@ -49,15 +58,13 @@ function shownRevision(cache: ListSource['registry']['cache']): number {
 }
 
 /** Throws when the revision does not come in time. */
-export async function waitForRevision(
-  { registry }: Pick<ListSource, 'registry'>,
-  revision: number,
-  patience: () => Promise<void>,
-): Promise<void> {
+export async function waitForRevision({ registry }: Pick<ListSource, 'registry'>, revision: number, patience: Patience): Promise<void> {
   if (shownRevision(registry.cache) >= revision) return
-  const timeUp = patience()
-  const reached = await Promise.race([registry.cache.reached(revision).then(() => true), timeUp.then(() => false)])
-  if (!reached) throw resourceVersionTooLarge(revision, registry.cache.revision)
+  // Many may ask for what never comes: nothing is kept of them once they were told so.
+  const over = new AbortController()
+  const reached = registry.cache.reached(revision, over.signal).then(() => true)
+  const isReached = await Promise.race([reached, patience(over.signal).then(() => false)]).finally(() => over.abort())
+  if (!isReached) throw resourceVersionTooLarge(revision, registry.cache.revision)
 }
 
 export const listPatienceMs = patienceSeconds * 1000
@@ -72,20 +79,46 @@ export function resourceVersionError(text: string): string {
   return `resourceVersion: Invalid value: ${quoted(text)}: strconv.ParseUint: parsing ${quoted(text)}: invalid syntax`
 }
 
-function pageOf(source: ListSource, selection: Selection, objects: CachedObject[], revision: number, limit: number): ListPage {
-  const resourceVersion = String(revision)
-  if (limit <= 0 || objects.length <= limit) {
-    const items = selection.isAll ? objects : objects.filter((object) => selection.matches(object))
-    return { items, resourceVersion, continueToken: '', remainingItemCount: undefined }
-  }
+async function pageOf(
+  source: ListSource,
+  selection: Selection,
+  objects: CachedObject[],
+  revision: number,
+  limit: number,
+): Promise<ListPage> {
+  const whole = { resourceVersion: String(revision), continueToken: '', remainingItemCount: undefined }
+  const most = limit <= 0 || objects.length <= limit ? Number.POSITIVE_INFINITY : limit
+  if (selection.isAll && most > limit) return { items: objects, ...whole }
   const items: CachedObject[] = []
+  const seen = await inSteps(choosing(selection, objects, items, most), source.giveWay)
+  return seen === objects.length ? { items, ...whole } : pageEndingBefore(source, selection, items, revision, objects.length - seen)
+}
+
+/**
+ * Adds what is selected to `items` until there are `most`, and tells where the rest begins: with the next that is selected, or, where
+ * that would have to be looked for in the store, with the next of all.
+ */
+function* choosing(
+  selection: Selection,
+  objects: readonly CachedObject[],
+  items: CachedObject[],
+  most: number,
+  looksForNext = true,
+): Steps<number> {
+  let cost = 0
   for (let index = 0; index < objects.length; index++) {
+    if (items.length === most && !looksForNext) return index
     const object = objects[index] as CachedObject
-    if (!selection.matches(object)) continue
-    if (items.length === limit) return pageEndingBefore(source, selection, items, revision, objects.length - index)
-    items.push(object)
+    cost += selection.cost(object)
+    if (selection.matches(object)) {
+      if (items.length === most) return index
+      items.push(object)
+    }
+    if (cost < stepCost) continue
+    cost = 0
+    yield
   }
-  return { items, resourceVersion, continueToken: '', remainingItemCount: undefined }
+  return objects.length
 }
 
 function pageEndingBefore(source: ListSource, selection: Selection, items: CachedObject[], revision: number, remaining: number): ListPage {
@@ -123,37 +156,45 @@ async function snapshotPage(
   limit: number,
   { revision, startKey }: Continuation,
 ): Promise<ListPage> {
-  const { registry, store } = source
+  const { registry, store, giveWay } = source
   const prefix = keyPrefix(source, selection)
   const end = `${prefix.slice(0, -1)}0`
-  const at = revision > 0 ? { revision } : {}
   const items: CachedObject[] = []
+  const most = limit > 0 ? limit : Number.POSITIVE_INFINITY
   let from = prefix + startKey
-  let readAt = revision
+  let readAt = Math.max(revision, 0)
+  // Where little of it is selected, a small page would be asked for again and again: each next one has twice as many, as upstream has it.
+  let pageObjects = limit > 0 ? limit + 1 : 0
   for (;;) {
-    const page = await store.range({ key: from, end, limit: limit > 0 ? limit + 1 : 0, ...at }).catch((error: unknown) => {
+    const page = await store.range({ key: from, end, limit: pageObjects, ...omitEmpty({ revision: readAt }) }).catch((error: unknown) => {
       if (error instanceof FutureRevisionError) throw resourceVersionTooLarge(revision, error.revision)
       if (error instanceof CompactedError && startKey === '') throw expired(`The provided resource version ${revision} is too old`)
       throw error
     })
-    if (readAt <= 0) readAt = page.revision
-    const found: CachedObject[] = []
-    for (let index = 0; index < page.kvs.length; index++) {
-      const kv = page.kvs[index]
-      if (kv === undefined) break
-      const rest = kv.key.slice(storagePrefix(registry.definition).length)
-      const slash = registry.definition.scope === 'Namespaced' ? rest.indexOf('/') : -1
-      const { value } = registry.transformer ? await readableValue(kv, registry.transformer) : kv
-      const stored = new CachedObject(kv.key, slash < 0 ? '' : rest.slice(0, slash), rest.slice(slash + 1), kv.modRevision, value)
-      found.push(registry.cache.shown(stored))
-    }
+    if (readAt === 0) readAt = page.revision
+    const found = await cachedPage(source, page.kvs)
     await registry.cache.prepare(found)
-    for (const [index, object] of found.entries()) {
-      // Whether any of the rest is wanted is not known yet.
-      if (limit > 0 && items.length === limit) return pageEndingBefore(source, selection, items, readAt, page.count - index)
-      if (selection.matches(object)) items.push(object)
-    }
+    // Whether any of the rest is wanted is not known yet.
+    const seen = await inSteps(choosing(selection, found, items, most, false), giveWay)
+    if (seen < found.length) return pageEndingBefore(source, selection, items, readAt, page.count - seen)
     if (!page.more) return { items, resourceVersion: String(readAt), continueToken: '', remainingItemCount: undefined }
     from = `${page.kvs.at(-1)?.key}\u0000`
+    pageObjects = Math.max(pageObjects, Math.min(pageObjects * 2, mostPageObjects))
+    await giveWay()
   }
+}
+
+async function cachedPage({ registry, giveWay }: ListSource, kvs: readonly KeyValue[]): Promise<CachedObject[]> {
+  const { cache, transformer, definition } = registry
+  const found: CachedObject[] = []
+  for (let index = 0; index < kvs.length; index++) {
+    const kv = kvs[index] as KeyValue
+    const rest = kv.key.slice(storagePrefix(definition).length)
+    const slash = definition.scope === 'Namespaced' ? rest.indexOf('/') : -1
+    const { value } = transformer ? await readableValue(kv, transformer) : kv
+    const stored = new CachedObject(kv.key, slash < 0 ? '' : rest.slice(0, slash), rest.slice(slash + 1), kv.modRevision, value)
+    found.push(cache.shown(stored))
+    if (index % objectsBetweenLooks === objectsBetweenLooks - 1) await giveWay()
+  }
+  return found
 }

@@ -9,15 +9,16 @@ import { formOf, tableOptions } from '#apiserver/http/asked-form.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import { addWarnings, type Endpoint, statusSchema } from '#apiserver/http/handler.ts'
+import { headerChoices } from '#apiserver/http/header-choices.ts'
 import { type ListPage, listPage, listPatienceMs, parseResourceVersion } from '#apiserver/http/list-page.ts'
 import { type Form, negotiate, untypedMedia } from '#apiserver/http/negotiation.ts'
 import { patchObject } from '#apiserver/http/patch-verb.ts'
-import { listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
+import { type ListOptions, listOptions, validateListOptions } from '#apiserver/http/query-options.ts'
 import { methodNotAllowed } from '#apiserver/http/refusals.ts'
 import type { RequestInfo } from '#apiserver/http/request-info.ts'
 import type { RequestTurns } from '#apiserver/http/request-turns.ts'
-import { selectionOf } from '#apiserver/http/selection.ts'
-import { respondPieces, respondWhole } from '#apiserver/http/send-pieces.ts'
+import { type Selection, selectionOf } from '#apiserver/http/selection.ts'
+import { respondPieces, respondWhole, turn } from '#apiserver/http/send-pieces.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { isSharedAsValue, sharedValue } from '#apiserver/http/shared-value.ts'
 import { untypedEndpoint, type VerbEndpoints } from '#apiserver/http/untyped-endpoints.ts'
@@ -233,7 +234,9 @@ function isScale(rules: UpdateRules<KubernetesObject> | ScaleRules<KubernetesObj
 function untypedFormOf(context: RequestContext, { definition }: ServedResource): Form {
   const form = formOf(context)
   if (definition.untyped === undefined || form.media !== 'protobuf' || form.as !== 'object') return form
-  const others = (context.headers.accept ?? '').split(',').filter((each) => !each.includes('protobuf'))
+  const others = headerChoices(context.headers.accept)
+    .split(',')
+    .filter((each) => !each.includes('protobuf'))
   if (others.length === 0) throw notAcceptable(untypedMedia)
   return negotiate(others.join(','), { pretty: context.query.get('pretty'), userAgent: context.headers['user-agent'] })
 }
@@ -262,11 +265,20 @@ async function listObjects(services: EndpointServices, context: RequestContext, 
   const form = untypedFormOf(context, resource)
   const selection = selectionOf(resource.definition, namespaceOf(context, resource), options)
   validateListOptions(options)
-  const page = await listPage({ registry: resource.registry, store: services.store }, selection, options, () =>
-    services.clock.sleep(listPatienceMs),
-  )
+  const page = await chosen(services, context, resource, selection, options)
   if (options.limit === 0) services.fairUse.requireShortList(page.items.length)
   await respondList(services, context, resource, page, form)
+}
+
+function chosen(
+  { store, clock, answerTurns }: EndpointServices,
+  { exchange }: RequestContext,
+  { registry }: ServedResource,
+  selection: Selection,
+  options: ListOptions,
+): Promise<ListPage> {
+  const giveWay = () => (answerTurns.isInTurn ? undefined : turn(answerTurns, exchange))
+  return listPage({ registry, store, giveWay }, selection, options, (signal) => clock.sleep(listPatienceMs, signal))
 }
 
 async function deleteMany(services: EndpointServices, context: RequestContext, resource: ServedResource): Promise<void> {
@@ -275,9 +287,7 @@ async function deleteMany(services: EndpointServices, context: RequestContext, r
   const selection = selectionOf(resource.definition, namespaceOf(context, resource), list)
   validateListOptions(list)
   const options = await readDeleteOptions(context, services, resource.definition.untyped !== undefined)
-  const page = await listPage({ registry: resource.registry, store: services.store }, selection, list, () =>
-    services.clock.sleep(listPatienceMs),
-  )
+  const page = await chosen(services, context, resource, selection, list)
   const write = deleteContext(context, resource, options)
   warnOfUnspecifiedPropagation(resource, options, write)
   for (const { namespace, name } of page.items) {

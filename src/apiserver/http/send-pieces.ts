@@ -96,7 +96,8 @@ async function pump(pieces: Iterable<Uint8Array>, sink: Sink, exchange: HttpExch
   sink.end()
 }
 
-function turn(turns: RequestTurns, { connection }: HttpExchange): Promise<void> {
+/** Resolves in a turn of the event loop that answers have a share of. */
+export function turn(turns: RequestTurns, { connection }: HttpExchange): Promise<void> {
   return new Promise((resolve) => turns.take(resolve, connection))
 }
 

@@ -289,3 +289,68 @@ test('a watch that comes upon what it cannot show is told so and ends, alone', a
   assert.equal(failures.length, 4)
   await memory.close()
 })
+
+/** Counts how many objects were compared. */
+function counted(wish: { labelSelector: string }) {
+  const selection = selectionOf(resource.definition, '', { fieldSelector: '', ...wish })
+  const compared = { count: 0 }
+  const matches: typeof selection.matches = (object) => {
+    compared.count++
+    return selection.matches(object)
+  }
+  return { compared, selection: { ...selection, matches } }
+}
+
+test('an initial state of which nothing is wanted is gone through in many turns', async () => {
+  const { put, watch, clock, memory, cache } = await setUp()
+  for (let index = 0; index < 9000; index++) await put('a', `n${index}`)
+  const { selection, compared } = counted({ labelSelector: 'no=thing' })
+  const { client } = watch({}, { selection, announcesInitialEvents: true })
+  assert.ok(compared.count <= 2000, `${compared.count} in one turn`)
+  await clock.advance(1)
+  assert.equal(compared.count, 9000)
+  assert.deepEqual(
+    client.events.map(({ type, object }) => [type, object.metadata.resourceVersion]),
+    [['BOOKMARK', String(cache.revision)]],
+  )
+  await memory.close()
+})
+
+test('a selector of many terms is compared in turns, not within the commit', async () => {
+  const { put, watch, clock, memory, cache } = await setUp()
+  const many = ['tier=web', ...Array.from({ length: 500 }, (_, index) => `!no${index}`)].join(',')
+  const { selection, compared } = counted({ labelSelector: many })
+  const { client } = watch({}, { selection })
+  for (let index = 0; index < 300; index++) {
+    await put('a', `n${index % 10}`, index % 3 === 0 ? {} : { tier: 'web' })
+    if (index === 100) assert.equal(compared.count, 0)
+    if (index > 200) await clock.advance(1)
+  }
+  assert.ok(compared.count > 0)
+  const wanted = cache.list('').filter((object) => selection.matches(object))
+  assert.ok(wanted.length > 0 && wanted.length < 10)
+  assert.deepEqual(client.state, new Map(wanted.map(({ namespace, name, revision }) => [`${namespace}/${name}`, String(revision)])))
+  await memory.close()
+})
+
+test('changes of large objects are written a few at a time', async () => {
+  const { watch, clock, memory } = await setUp()
+  const { client, expected } = watch({})
+  const writes: number[] = []
+  const { write } = client
+  client.write = (bytes) => {
+    writes.push(bytes.length)
+    write.call(client, bytes)
+  }
+  const data = { fill: 'x'.repeat(100_000) }
+  for (let index = 0; index < 40; index++) {
+    const value = Buffer.from(
+      JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `n${index}`, namespace: 'a' }, data }),
+    )
+    await memory.txn({ success: [{ put: { key: `${prefix}a/n${index}`, value } }] })
+  }
+  await clock.advance(1)
+  assert.deepEqual(client.state, expected())
+  assert.ok(Math.max(...writes) < 700_000, `${Math.max(...writes)} bytes`)
+  await memory.close()
+})

@@ -1,7 +1,7 @@
 /** A watch: changes of the cache, seen through a selection, written to one client in the form it asked for. */
 import { internalError, StatusError } from '#api/meta/status-error.ts'
 import type { V1Status } from '#api/meta/v1/types.gen.ts'
-import type { Selection } from '#apiserver/http/selection.ts'
+import { type Selection, stepCost } from '#apiserver/http/selection.ts'
 import type { SharedBytes, WatchTurns } from '#apiserver/http/watch-turns.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import { type Change, type ChangeType, ResourceExpired } from '#apiserver/watch-cache/change-window.ts'
@@ -54,9 +54,12 @@ export type WatchStreamOptions = {
 }
 
 const bookmarkPeriodMs = 60_000
-/** About so much is made for one client in one turn. */
+/** About so much is made for one client in one turn: of the initial state, and of changes, which others often need as well. */
 const turnBytes = 64 * 1024
+const turnChangeBytes = 512 * 1024
 const turnEvents = 64
+/** So many are looked at, whether they are wanted or not. */
+const turnObjects = 2000
 
 type Pending = { type: ChangeType; change: Change }
 
@@ -143,8 +146,8 @@ export class WatchStream {
 
   #take(change: Change): void {
     if (!this.#isLive || change.revision <= this.#revision) return
-    // What has to be asked elsewhere first is read from the window, in its turn.
-    if (this.#options.cache.needsPreparing([change])) {
+    // What has to be asked elsewhere first, or takes long to compare, is read from the window, in its turn.
+    if (this.#options.selection.isCostly || this.#options.cache.needsPreparing([change])) {
       this.#fallBack()
       this.#ask()
       return
@@ -185,12 +188,17 @@ export class WatchStream {
   }
 
   #writeInitial(initial: { objects: readonly CachedObject[]; next: number }): void {
-    if (this.#waits(initial.objects)) return
+    // All of them at first, so that little has to be asked; then those of this turn.
+    const next = initial.next === 0 ? initial.objects : initial.objects.slice(initial.next, initial.next + turnObjects)
+    if (this.#waits(next)) return
     const { selection, encoder, sink, announcesInitialEvents } = this.#options
     const events: Event[] = []
+    const end = Math.min(initial.objects.length, initial.next + turnObjects)
     let size = 0
-    while (initial.next < initial.objects.length && size < turnBytes) {
+    let cost = 0
+    while (initial.next < end && size < turnBytes && cost < stepCost) {
       const object = initial.objects[initial.next++] as CachedObject
+      cost += selection.cost(object)
       if (!selection.matches(object)) continue
       events.push({ type: 'ADDED', object })
       size += object.value.byteLength
@@ -216,16 +224,33 @@ export class WatchStream {
       return
     }
     if (this.#waits(changes.flatMap(({ object, previous }) => [object, previous]))) return
-    this.#write(
-      changes.flatMap((change) => {
-        const type = this.#typeFor(change)
-        return type === undefined ? [] : [{ type, change }]
-      }),
-    )
-    this.#revision = changes.at(-1)?.revision ?? this.#revision
+    const { pending, count } = this.#chosen(changes)
+    this.#write(pending)
+    this.#revision = changes[count - 1]?.revision ?? this.#revision
     // What comes now is told by the cache.
-    if (changes.length < turnEvents) this.#isLive = true
+    if (count === changes.length && count < turnEvents) this.#isLive = true
     else this.#ask()
+  }
+
+  /** As many of the changes as one turn is long enough for, and what of them concerns the client. */
+  #chosen(changes: readonly Change[]): { pending: Pending[]; count: number } {
+    const { selection } = this.#options
+    const pending: Pending[] = []
+    let bytes = 0
+    let cost = 0
+    let count = 0
+    for (const change of changes) {
+      const isEnough = bytes >= turnChangeBytes || cost >= stepCost
+      if (isEnough && change.revision !== changes[count - 1]?.revision) break
+      count++
+      cost += selection.cost(change.object)
+      if (change.previous !== undefined) cost += selection.cost(change.previous)
+      const type = this.#typeFor(change)
+      if (type === undefined) continue
+      pending.push({ type, change })
+      bytes += change.object.value.byteLength
+    }
+    return { pending, count }
   }
 
   #writePending(shared: SharedBytes | undefined): void {
@@ -249,7 +274,9 @@ export class WatchStream {
   /** Those of one revision stay together: what was written is known by its revision alone. */
   #takePending(): Pending[] {
     const pending = this.#pending
-    let count = Math.min(turnEvents, pending.length)
+    const most = Math.min(turnEvents, pending.length)
+    let count = 0
+    for (let bytes = 0; count < most && bytes < turnChangeBytes; count++) bytes += pending[count]?.change.object.value.byteLength ?? 0
     while (count > 0 && pending[count]?.change.revision === pending[count - 1]?.change.revision) count++
     this.#pending = pending.length > count ? pending.splice(count) : []
     return pending

@@ -59,7 +59,7 @@ export class WatchTurns {
     const startMs = this.#clock.monotonic()
     for (let index = 0; index < takers.length; index++) {
       takers[index]?.takeTurn(shared)
-      if (index % 16 !== 15 || this.#clock.monotonic() - startMs < turnMs) continue
+      if (this.#clock.monotonic() - startMs < turnMs) continue
       // Those who are left come before those who asked meanwhile.
       this.#waiting = [...takers.slice(index + 1), ...this.#waiting]
       break

@@ -102,7 +102,7 @@ function needsWaiting({ resourceVersion }: ListOptions, { registry: { cache } }:
 
 async function waitForState({ clock }: WatchServices, { registry }: ServedResource, { resourceVersion }: ListOptions): Promise<void> {
   if (resourceVersion === '') await registry.cache.fresh()
-  else await waitForRevision({ registry }, Number(resourceVersion), () => clock.sleep(listPatienceMs))
+  else await waitForRevision({ registry }, Number(resourceVersion), (signal) => clock.sleep(listPatienceMs, signal))
 }
 
 /** One encoder serves all who ask for the same form; a table's columns are sent once to each. */

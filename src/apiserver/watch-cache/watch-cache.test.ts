@@ -191,3 +191,20 @@ test('[WC9] an index keeps its objects in the order of their keys, whatever happ
     assert.equal(index.size, model.size)
   }
 })
+
+test('whoever gives up waiting for a revision is forgotten', async () => {
+  const { cache, put, store } = await setUp()
+  const patience = new AbortController()
+  const never = Array.from({ length: 10 }, () => cache.reached(cache.revision + 1000, patience.signal))
+  const soon = cache.reached(cache.revision + 1, patience.signal)
+  await Promise.resolve()
+  await put('a', 'x')
+  await soon
+  assert.equal(cache.waiting, 10)
+  patience.abort(new Error('enough'))
+  for (const each of await Promise.allSettled(never)) assert.equal(each.status, 'rejected')
+  assert.equal(cache.waiting, 0)
+  await assert.rejects(cache.reached(cache.revision + 1000, patience.signal), /enough/)
+  assert.equal(cache.waiting, 0)
+  await store.close()
+})

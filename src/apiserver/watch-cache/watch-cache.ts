@@ -54,7 +54,7 @@ export class WatchCache {
   #restarted: Promise<void> | undefined
   #isFilled = false
   #isStopped = false
-  #waiting: { revision: number; resolve(): void }[] = []
+  readonly #waiting = new Set<{ readonly revision: number; resolve(): void }>()
 
   constructor({ windowMs = 300_000, maxChanges = 100_000, maxBytes = 64 << 20, oldChanges, ...options }: WatchCacheOptions) {
     this.#options = options
@@ -157,6 +157,10 @@ export class WatchCache {
   get watchers(): number {
     return this.#followers.size + this.#watchers.size
   }
+  /** How many wait for a revision. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
 
   get(key: string): CachedObject | undefined {
     return this.#index.get(key)
@@ -203,7 +207,7 @@ export class WatchCache {
     return this.#revision
   }
 
-  /** Resolves once the cache has seen the revision. */
+  /** Resolves once the cache has seen the revision, which may be never: `signal` says when nobody waits for it any more. */
   async reached(revision: number, signal?: AbortSignal): Promise<void> {
     if (this.#revision >= revision) return
     await this.fresh()
@@ -211,9 +215,15 @@ export class WatchCache {
     // It was written while we asked.
     if (this.#options.store.revision >= revision) await this.fresh()
     if (this.#revision >= revision) return
+    signal?.throwIfAborted()
     await new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ revision, resolve })
-      signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+      const waiting = { revision, resolve }
+      this.#waiting.add(waiting)
+      const giveUp = () => {
+        this.#waiting.delete(waiting)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
     })
   }
 
@@ -293,10 +303,11 @@ export class WatchCache {
   }
 
   #wake(): void {
-    if (this.#waiting.length === 0) return
-    const ready = this.#waiting.filter(({ revision }) => revision <= this.#revision)
-    this.#waiting = this.#waiting.filter(({ revision }) => revision > this.#revision)
-    for (const { resolve } of ready) resolve()
+    for (const waiting of this.#waiting) {
+      if (waiting.revision > this.#revision) continue
+      this.#waiting.delete(waiting)
+      waiting.resolve()
+    }
   }
 
   /** The store could not keep the feed up: there may be a gap. */
