@@ -4,7 +4,7 @@ import { dns1123Label, dns1123Subdomain, mustBe } from '#api/meta/names.ts'
 import { boundedList, boundedSet } from '#api/resource/v1/bounded.ts'
 import { validateDeviceConfiguration } from '#api/resource/v1/device-configuration.ts'
 import { type RequestNames, requestNamesOf, validateFullyQualifiedName, validateRequestReference } from '#api/resource/v1/device-names.ts'
-import { validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
+import { compileSelectors, maxSelectors, validateDeviceSelectors } from '#api/resource/v1/device-selectors.ts'
 import { validateDeviceToleration } from '#api/resource/v1/device-taints.ts'
 import type {
   V1DeviceConstraint,
@@ -15,6 +15,7 @@ import type {
   V1ResourceClaimSpec,
 } from '#api/resource/v1/types.gen.ts'
 import type { RuleContext } from '#api/resource.ts'
+import type { Steps } from '#base/steps.ts'
 
 export const maxRequests = 32
 const maxAlternatives = 8
@@ -34,8 +35,12 @@ function defaultRequest(request: V1ExactDeviceRequest | V1DeviceSubRequest): voi
 }
 
 /** `check` stands at the spec. */
-export function validateClaimSpec(check: Check<V1ResourceClaimSpec>, context: RuleContext): void {
+export function* validateClaimSpec(check: Check<V1ResourceClaimSpec>, context: RuleContext): Steps<void> {
   const { devices = {} } = check.value
+  // More requests than there may be are not looked at.
+  if (requestsOf(check.value).length <= maxRequests) {
+    for (const { selectors } of wantedBy(check.value)) yield* compileSelectors((selectors ?? []).slice(0, maxSelectors))
+  }
   const names = requestNamesOf(devices.requests)
   const at = check.at('devices')
   boundedSet(at.at('requests').with(devices.requests), maxRequests, { key: ({ name }) => name ?? '', validate: validateRequest })

@@ -9,6 +9,7 @@ import { defaultClaimSpec, dropDisabledClaimFields, validateAdminAccess, validat
 import { ResourceClaimTemplate } from '#api/resource/v1/kinds.gen.ts'
 import type { V1ResourceClaimTemplate, V1ResourceClaimTemplateSpec } from '#api/resource/v1/types.gen.ts'
 import { defineResource, type RuleContext } from '#api/resource.ts'
+import type { Steps } from '#base/steps.ts'
 
 export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplate, {
   allowUnconditionalUpdate: true,
@@ -21,15 +22,15 @@ export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplat
     defaultClaimSpec(template.spec.spec)
   },
   prepareForCreate: (template, context) => dropDisabledClaimFields(template.spec.spec, undefined, context),
-  validate(template, check, context) {
+  *validate(template, check, context) {
     validateAdminAccess(template.spec.spec, template.metadata.namespace ?? '', check, context)
-    validateTemplate(check, context)
+    yield* validateTemplate(check, context)
   },
   prepareForUpdate: (next, prev, context) => dropDisabledClaimFields(next.spec.spec, prev.spec.spec, context),
   revalidatesMetadata: false,
-  validateUpdate(_next, prev, check, context) {
+  *validateUpdate(_next, prev, check, context) {
     validateObjectMeta(check.at('metadata'), { scope: 'Namespaced', nameRule: nameIsDns1123Subdomain })
-    validateTemplate(check, context)
+    yield* validateTemplate(check, context)
     validateObjectMetaUpdate(check.at('metadata'), prev.metadata)
     mustNotChange(check.at('spec'), prev.spec, equalityOf(ResourceClaimTemplate).at('spec'), 'resource.ResourceClaimTemplateSpec')
   },
@@ -37,7 +38,7 @@ export const resourceClaimTemplateResource = defineResource(ResourceClaimTemplat
   columns: [nameColumn, ageColumn],
 })
 
-function validateTemplate(check: Check<V1ResourceClaimTemplate>, context: RuleContext): void {
+function* validateTemplate(check: Check<V1ResourceClaimTemplate>, context: RuleContext): Steps<void> {
   validateTemplateMeta(check.at('spec').at('metadata').or({}))
-  validateClaimSpec(check.at('spec').at('spec'), context)
+  yield* validateClaimSpec(check.at('spec').at('spec'), context)
 }

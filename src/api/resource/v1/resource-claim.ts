@@ -28,9 +28,9 @@ export const resourceClaimResource = defineResource(ResourceClaim, {
   prepareForCreate(claim, context) {
     dropDisabledClaimFields(claim.spec, undefined, context)
   },
-  validate({ metadata, spec }, check, context) {
+  *validate({ metadata, spec }, check, context) {
     validateAdminAccess(spec, metadata.namespace ?? '', check, context)
-    validateClaimSpec(check.at('spec'), context)
+    yield* validateClaimSpec(check.at('spec'), context)
   },
   prepareForUpdate(next, prev, context) {
     dropDisabledClaimFields(next.spec, prev.spec, context)
