@@ -1,5 +1,5 @@
 /** gzip, done by other threads: the event loop only hands bytes over. */
-import { createGunzip, createGzip, gunzip as gunzipInto, gzip as gzipInto } from 'node:zlib'
+import { createGunzip, createGzip, type Gunzip, type Gzip, gunzip as gunzipInto, gzip as gzipInto } from 'node:zlib'
 
 /** `level` 1 is fast, 9 small. */
 export function gzip(bytes: Uint8Array, level = 6): Promise<Buffer> {
@@ -11,10 +11,24 @@ export function gunzip(bytes: Uint8Array): Promise<Buffer> {
 }
 
 /** The content of a gzip file, piece by piece. */
-export async function* gunzipPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const stream = createGunzip()
+export const gunzipPieces = (pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> => through(createGunzip(), pieces)
+
+/** A gzip file, piece by piece. */
+export const gzipPieces = (pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> => through(createGzip(), pieces)
+
+async function* through(stream: Gunzip | Gzip, pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let goOn = () => {}
+  stream.on('drain', () => goOn())
+  stream.on('close', () => goOn())
   const feeding = (async () => {
-    for await (const piece of pieces) if (!stream.write(piece)) await new Promise((resolve) => stream.once('drain', resolve))
+    for await (const piece of pieces) {
+      if (!stream.destroyed && !stream.write(piece))
+        await new Promise<void>((resolve) => {
+          goOn = resolve
+        })
+      // Nobody wants the rest.
+      if (stream.destroyed) return
+    }
     stream.end()
   })().catch((error: unknown) => stream.destroy(error instanceof Error ? error : new Error(String(error))))
   yield* stream as AsyncIterable<Uint8Array>

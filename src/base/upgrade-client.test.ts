@@ -48,3 +48,17 @@ test('what is read is asked for again where the other server has closed a connec
     server.close()
   }
 })
+
+test('a server that switches protocols without being asked is refused, and its connection ended', async () => {
+  let isEnded: Promise<unknown> | undefined
+  const server = createServer(({ socket }) => {
+    isEnded = once(socket, 'close')
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  using client = nodeUpgradeClient()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  await assert.rejects(client.send({ url, method: 'GET', headers: {} }), /backend tried to switch protocol "other" when "" was requested/)
+  await isEnded
+  server.close()
+})

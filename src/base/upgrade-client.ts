@@ -69,6 +69,11 @@ export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClien
         outgoing.on('upgrade', (incoming, socket, head) => {
           // Until somebody takes the socket over, its end is nobody's trouble.
           socket.on('error', () => {})
+          if (!isUpgrade) {
+            socket.destroy()
+            reject(new Error(`backend tried to switch protocol "${incoming.headers.upgrade ?? ''}" when "" was requested`))
+            return
+          }
           resolve({ ...answerOf(incoming), upgraded: { socket, head } })
         })
         outgoing.on('error', (error: NodeJS.ErrnoException) => {

@@ -2,6 +2,7 @@
 import { jsonText } from '#api/codec/json-text.ts'
 import { jsonCopy } from '#api/meta/json-copy.ts'
 import type { RequestTurns } from '#apiserver/http/request-turns.ts'
+import { BodyTooLargeError } from '#base/http-exchanges.ts'
 import type { HttpConnection, HttpExchange, HttpHeaders, HttpResponseStream } from '#base/http-server.ts'
 
 export type InProcessRequest = {
@@ -9,6 +10,8 @@ export type InProcessRequest = {
   target: string
   headers?: Record<string, string>
   body?: Uint8Array | string
+  /** In place of `body`: as it comes from elsewhere. */
+  bodyPieces?: AsyncIterable<Uint8Array>
   /** In place of `body`: what its JSON would say. */
   value?: object
   signal?: AbortSignal
@@ -57,6 +60,17 @@ export function inProcess(
     })
 }
 
+async function gathered(pieces: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Buffer> {
+  const held: Uint8Array[] = []
+  let sizeBytes = 0
+  for await (const piece of pieces) {
+    sizeBytes += piece.length
+    if (sizeBytes > limitBytes) throw new BodyTooLargeError(limitBytes)
+    held.push(piece)
+  }
+  return Buffer.concat(held)
+}
+
 export class InProcessExchange implements HttpExchange {
   readonly method: string
   readonly target: string
@@ -66,6 +80,7 @@ export class InProcessExchange implements HttpExchange {
   readonly takesValues: boolean
   readonly goesLast: boolean
   readonly #body: Uint8Array | string | undefined
+  readonly #bodyPieces: AsyncIterable<Uint8Array> | undefined
   readonly #value: object | undefined
   /** A copy of the body: its sender may change it while it waits for its turn. */
   readonly #bodyValue: object | undefined
@@ -76,7 +91,7 @@ export class InProcessExchange implements HttpExchange {
   #turns: RequestTurns | undefined
 
   constructor(
-    { method, target, headers = {}, body, value, goesLast = false, takesValues = false }: InProcessRequest,
+    { method, target, headers = {}, body, bodyPieces, value, goesLast = false, takesValues = false }: InProcessRequest,
     connection: HttpConnection,
     resolve: (response: InProcessResponse) => void,
     reject: (error: unknown) => void,
@@ -90,6 +105,7 @@ export class InProcessExchange implements HttpExchange {
     this.#bodyValue = value && jsonCopy(value, copiedChars)
     this.#value = this.#bodyValue && value
     this.#body = value !== undefined && this.#bodyValue === undefined ? jsonText(value) : body
+    this.#bodyPieces = bodyPieces
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -113,7 +129,8 @@ export class InProcessExchange implements HttpExchange {
   get isClosed(): boolean {
     return this.#isClosed
   }
-  readBody(): Promise<Buffer> {
+  readBody(limitBytes: number): Promise<Buffer> {
+    if (this.#bodyPieces !== undefined) return gathered(this.#bodyPieces, limitBytes)
     const body = this.#value === undefined ? this.#body : jsonText(this.#value)
     return Promise.resolve(body === undefined ? Buffer.alloc(0) : Buffer.from(body as Uint8Array))
   }
@@ -121,7 +138,8 @@ export class InProcessExchange implements HttpExchange {
     return this.#bodyValue
   }
   async *bodyPieces(): AsyncIterable<Uint8Array> {
-    const body = await this.readBody()
+    if (this.#bodyPieces !== undefined) return yield* this.#bodyPieces
+    const body = await this.readBody(Number.POSITIVE_INFINITY)
     if (body.length > 0) yield body
   }
   onClose(callback: () => void): void {

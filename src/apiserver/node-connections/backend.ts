@@ -43,18 +43,11 @@ export function inProcessBackend(handle: (exchange: HttpExchange) => void, nodeN
     scheme: 'https',
     async send({ method, target, headers, body, signal }) {
       const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
-      const bytes = body === undefined ? {} : { body: await whole(body) }
-      const answer = await send({ method, target, headers: given, ...bytes, ...defined({ signal }) })
+      const answer = await send({ method, target, headers: given, ...defined({ signal, bodyPieces: body }) })
       const names = Object.entries(answer.headers).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
       return { status: answer.status, headers: answer.headers as PassedAnswer['headers'], rawHeaders: names, body: answer.chunks() }
     },
   }
-}
-
-async function whole(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = []
-  for await (const piece of body) pieces.push(piece)
-  return Buffer.concat(pieces)
 }
 
 /** Aborts when the client goes away. */

@@ -3,9 +3,9 @@ import { badRequest, StatusError, serviceUnavailable, unknownFailure } from '#ap
 import type { RequestContext } from '#apiserver/http/context.ts'
 import { type Backend, clientSignal } from '#apiserver/node-connections/backend.ts'
 import { answeredHeaders, isUpgradeRequest, passedHeaders, withoutCrossOrigin } from '#apiserver/node-connections/proxied-headers.ts'
-import { type LinkRewriting, rewrittenLink, rewrittenPage } from '#apiserver/node-connections/rewrite-links.ts'
+import { type LinkRewriting, rewrittenLink, rewrittenPieces } from '#apiserver/node-connections/rewrite-links.ts'
 import { sendPieces } from '#apiserver/node-connections/send-answer.ts'
-import { gunzip, gzip } from '#base/compression.ts'
+import { gunzipPieces, gzipPieces } from '#base/compression.ts'
 import type { HttpExchange, HttpHeaders } from '#base/http-server.ts'
 import { type PassedAnswer, splice } from '#base/upgrade-client.ts'
 
@@ -78,18 +78,14 @@ async function forwardRequest(context: RequestContext, destination: Destination)
   await sendPage(exchange, answer, answered, rewriting)
 }
 
-async function sendPage(exchange: HttpExchange, answer: PassedAnswer, headers: HttpHeaders, rewriting: LinkRewriting): Promise<void> {
+/** As it comes: a page may be of any length, and so may what a small one is unpacked to. */
+function sendPage(exchange: HttpExchange, answer: PassedAnswer, headers: HttpHeaders, rewriting: LinkRewriting): Promise<void> {
   const coding = String(headers['content-encoding'] ?? '')
   // A coding nobody here knows hides the links, and they stay as they are.
   if ((coding !== '' && coding !== 'gzip') || exchange.method === 'HEAD') return sendPieces(exchange, answer.status, headers, answer.body)
-  const pieces: Uint8Array[] = []
-  for await (const piece of answer.body) pieces.push(piece)
-  const sent = Buffer.concat(pieces)
-  const page = coding === 'gzip' ? await gunzip(sent) : sent
-  const rewritten = Buffer.from(rewrittenPage(page.toString('latin1'), rewriting), 'latin1')
-  const body = coding === 'gzip' ? await gzip(rewritten) : rewritten
-  headers['content-length'] = String(body.length)
-  exchange.respond(answer.status, headers, body)
+  delete headers['content-length']
+  const page = rewrittenPieces(coding === 'gzip' ? gunzipPieces(answer.body) : answer.body, rewriting)
+  return sendPieces(exchange, answer.status, headers, coding === 'gzip' ? gzipPieces(page) : page)
 }
 
 async function forwardUpgrade(context: RequestContext, destination: Destination): Promise<void> {

@@ -62,3 +62,23 @@ export function rewrittenPage(html: string, rewriting: LinkRewriting): string {
     return whole.replace(attributes, () => rewritten)
   })
 }
+
+/** No tag is longer. */
+const longestTagChars = 64 * 1024
+
+/**
+ * A page as it comes, however long it is: from its last `<` on it waits for what may be the rest of a tag. Where that one stands in
+ * quotes, the links of its tag stay as they are.
+ */
+export async function* rewrittenPieces(pieces: AsyncIterable<Uint8Array>, rewriting: LinkRewriting): AsyncGenerator<Uint8Array> {
+  let held = ''
+  const rewritten = (text: string) => Buffer.from(rewrittenPage(text, rewriting), 'latin1')
+  for await (const piece of pieces) {
+    const text = held + Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString('latin1')
+    const last = text.lastIndexOf('<')
+    const end = last < 0 || text.length - last > longestTagChars ? text.length : last
+    held = text.slice(end)
+    if (end > 0) yield rewritten(text.slice(0, end))
+  }
+  if (held !== '') yield rewritten(held)
+}
