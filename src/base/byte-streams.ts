@@ -1,6 +1,6 @@
 /** Connections of a proxy: taken on ports that several threads share, with TLS by the name that the client asks for, and made to servers. */
 
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, isIP, type Socket } from 'node:net'
 import {
   connect as connectSecurely,
   createSecureContext,
@@ -100,7 +100,8 @@ export function connectStream(target: StreamTarget, onConnect: (stream: ByteStre
       ? connect({ host, port, noDelay: true, allowHalfOpen: true })
       : connectSecurely({
           ...{ host, port, rejectUnauthorized: false, ALPNProtocols: [...tls.alpn], allowHalfOpen: true },
-          ...omitEmpty({ servername: tls.serverName }),
+          // An address is no name: Node throws where it is to be asked for by TLS.
+          ...omitEmpty({ servername: isIP(tls.serverName) === 0 ? tls.serverName : '' }),
         })
   stream.once('error', onError)
   stream.once(tls === undefined ? 'connect' : 'secureConnect', () => {

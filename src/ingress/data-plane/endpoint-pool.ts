@@ -17,7 +17,7 @@ const mostStreams = 100
 /** Others are preferred for so long after it could not be reached. */
 const avoidedMs = 5000
 
-export type CallStart = { request: OutgoingRequest; mayRepeat: boolean; serverName: string }
+export type CallStart = { request: OutgoingRequest; mayRepeat: boolean }
 
 /** The connections to one endpoint. */
 export class EndpointPool {
@@ -42,31 +42,45 @@ export class EndpointPool {
   /** `onCall` once there is a connection; `onUnreachable` where there is none to be had: nothing was sent then. */
   call(start: CallStart, handler: CallHandler, onCall: (call: BackendCall) => void, onUnreachable: (error: Error) => void): Disposable {
     const isHttp2 = this.#protocol === 'h2c' || this.#protocol === 'h2'
-    if (isHttp2) {
-      const session = this.#sessions.find((each) => each.isUsable && each.activeCalls < mostStreams)
-      if (session !== undefined) {
-        onCall(session.begin(start.request, handler))
-        return nothingToUndo
-      }
-    } else {
-      const connection = this.#takeIdle(start.mayRepeat)
-      if (connection !== undefined) {
-        onCall(connection.begin(start.request, handler))
-        return nothingToUndo
-      }
-    }
+    const known = isHttp2 ? this.#sessions.find((each) => each.isUsable && each.activeCalls < mostStreams) : this.#takeIdle(start.mayRepeat)
+    if (known !== undefined) return this.#begin(known, start, handler, onCall, onUnreachable)
     return this.#connect(
-      start.serverName,
+      start.request.host,
       (stream) => {
         this.#avoidedUntilMs = 0
-        if (isHttp2) onCall(this.#openSession(stream).begin(start.request, handler))
-        else onCall(new Http1Backend(stream, this.#onFree).begin(start.request, handler))
+        const connection = isHttp2 ? this.#openSession(stream) : new Http1Backend(stream, this.#onFree)
+        this.#begin(connection, start, handler, onCall, onUnreachable)
       },
       (error) => {
         this.#avoidedUntilMs = this.#seams.clock.monotonic() + avoidedMs
         onUnreachable(error)
       },
     )
+  }
+
+  #begin(
+    connection: Http1Backend | Http2Backend,
+    { request }: CallStart,
+    handler: CallHandler,
+    onCall: (call: BackendCall) => void,
+    onUnreachable: (error: Error) => void,
+  ): Disposable {
+    let call: BackendCall
+    try {
+      call = connection.begin(request, handler)
+    } catch (error) {
+      let isWanted = true
+      this.#seams.clock.soon(() => {
+        if (isWanted) onUnreachable(errorOf(error))
+      })
+      return {
+        [Symbol.dispose]() {
+          isWanted = false
+        },
+      }
+    }
+    onCall(call)
+    return nothingToUndo
   }
 
   /** The endpoint is to get no more: idle connections end now, others with what they are busy with. */
@@ -122,7 +136,7 @@ export class EndpointPool {
     return session
   }
 
-  #connect(serverName: string, onConnect: (stream: ByteStream) => void, onError: (error: Error) => void): Disposable {
+  #connect(asked: string, onConnect: (stream: ByteStream) => void, onError: (error: Error) => void): Disposable {
     const { host, port } = this.endpoint
     const isSecure = this.#protocol === 'https' || this.#protocol === 'h2'
     const alpn = this.#protocol === 'h2' ? ['h2'] : ['http/1.1']
@@ -131,28 +145,40 @@ export class EndpointPool {
       if (isOver) return
       isOver = true
       timer.cancel()
-      then()
+      try {
+        then()
+      } catch (error) {
+        // Whoever waits for this connection hears that it is gone; others go on.
+        stream?.destroy(errorOf(error))
+      }
     }
+    let stream: ByteStream | undefined
+    const serverName = isSecure ? asked.replace(/:\d*$/, '') : ''
     const timer = this.#seams.clock.after(connectMs, () => {
-      stream.destroy()
+      stream?.destroy()
       finish(() => onError(new Error(`no connection to ${host}:${port} within ${connectMs} ms`)))
     })
-    const stream = this.#seams.connect(
-      { host, port, tls: isSecure ? { alpn, serverName } : undefined },
-      (connected) => finish(() => onConnect(connected)),
-      (error) => finish(() => onError(error)),
-    )
+    try {
+      stream = this.#seams.connect(
+        { host, port, tls: isSecure ? { alpn, serverName } : undefined },
+        (connected) => finish(() => onConnect(connected)),
+        (error) => finish(() => onError(error)),
+      )
+    } catch (error) {
+      this.#seams.clock.soon(() => finish(() => onError(errorOf(error))))
+    }
     return {
       [Symbol.dispose]: () =>
         finish(() => {
-          stream.on('error', () => {})
-          stream.destroy()
+          stream?.on('error', () => {})
+          stream?.destroy()
         }),
     }
   }
 }
 
 const nothingToUndo: Disposable = { [Symbol.dispose]() {} }
+const errorOf = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
 function isStale({ idleSinceMs, idleSeconds }: Http1Backend, nowMs: number): boolean {

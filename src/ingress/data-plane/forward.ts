@@ -23,6 +23,8 @@ export type ForwardingParts = {
   counts: RequestCounts
   /** Those under way, whose patience is looked at every now and then. */
   active: Set<Forwarding>
+  /** What went wrong in the proxy itself. */
+  onError(error: unknown): void
 }
 
 const mostTries = 3
@@ -31,10 +33,23 @@ const mostReplayBytes = 64 << 10
 /** Until a backend begins to answer, and between two pieces of an answer. */
 const headMs = 60_000
 const pieceMs = 600_000
+const lastStatus = 599
 const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
 
-/** Leads a request to whom its route names, or answers it. */
+/** Leads a request to whom its route names, or answers it. Whatever goes wrong with it, others go on. */
 export function forward(exchange: ClientExchange, parts: ForwardingParts): void {
+  try {
+    lead(exchange, parts)
+  } catch (error) {
+    parts.onError(error)
+    const { onGone } = exchange
+    // A request that is under way already can only be cut short.
+    if (onGone === undefined) refuse(exchange, 500, 'the request cannot be served')
+    else exchange.abort()
+  }
+}
+
+function lead(exchange: ClientExchange, parts: ForwardingParts): void {
   const { request, entrance } = exchange
   const { path: given, query } = splitTarget(request.target)
   const path = isPlain(request.method, given) ? resolvedPath(given) : undefined
@@ -143,6 +158,7 @@ export class Forwarding implements CallHandler {
   }
 
   #try(): void {
+    if (this.#isOver) return
     const pool = this.#tried.length < mostTries ? this.#parts.backends.choose(this.#backend.backend, this.#tried) : undefined
     if (pool === undefined) {
       if (this.#tried.length === 0) {
@@ -152,7 +168,7 @@ export class Forwarding implements CallHandler {
       return
     }
     this.#tried.push(pool)
-    const start = { request: this.#outgoing, mayRepeat: this.#mayRepeat, serverName: this.#outgoing.host.replace(/:\d*$/, '') }
+    const start = { request: this.#outgoing, mayRepeat: this.#mayRepeat }
     const connecting = pool.call(start, this, this.#onCall, () => {
       this.#connecting = undefined
       this.#parts.counts.failed(this.#route, this.#backend.backend, 'unreachable')
@@ -209,6 +225,10 @@ export class Forwarding implements CallHandler {
   }
 
   onHead(head: AnswerHead): void {
+    if (head.status > lastStatus) {
+      this.#fail(502, `the backend answered with the status ${head.status}, which HTTP does not have`)
+      return
+    }
     this.#hasBegun = true
     this.#status = head.status
     this.#replay = undefined

@@ -18,6 +18,7 @@ export class Http1Backend implements BackendCall, BodySink {
   readonly #onFree: (connection: Http1Backend) => void
   #handler: CallHandler | undefined
   #method = ''
+  #asksForUpgrade = false
   readonly #ahead = new GrowingBuffer()
   #searched = 0
   #body: BodyReader | undefined
@@ -49,6 +50,7 @@ export class Http1Backend implements BackendCall, BodySink {
   begin(request: OutgoingRequest, handler: CallHandler): BackendCall {
     this.#handler = handler
     this.#method = request.method
+    this.#asksForUpgrade = request.upgrade !== undefined
     this.#isChunked = request.body === 'chunked'
     this.#isSent = this.#isAnswered = this.#hasHeard = false
     this.#interim = 0
@@ -126,11 +128,11 @@ export class Http1Backend implements BackendCall, BodySink {
         this.#ahead.append(bytes)
         if (this.#hasHead()) this.#read(this.#ahead.take(), handler)
       }
+      handler.onTurnOver()
     } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error
-      this.#fail(error)
+      // Whatever it is, it ends this request and no other.
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
     }
-    handler.onTurnOver()
   }
 
   /** What was searched in vain is not searched again. */
@@ -154,6 +156,8 @@ export class Http1Backend implements BackendCall, BodySink {
       rest = end + 4 === rest.length ? nothing : rest.subarray(end + 4)
       const { status, reason, headers } = head
       if (status === 101) {
+        // Later requests of a client would go to the backend unseen.
+        if (!this.#asksForUpgrade) throw new MalformedMessage('the backend changes a protocol that nobody asked it to change', 502)
         this.#handler = undefined
         this.#stream.removeAllListeners('data').removeAllListeners('end').removeAllListeners('drain')
         handler.onUpgrade({ status, reason, headers: upgradeHeaders(headers, head.upgrade), body: 'none' }, this.#stream, rest)

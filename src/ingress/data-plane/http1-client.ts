@@ -11,6 +11,8 @@ export type Http1ClientOptions = {
   /** The client speaks HTTP/2 without TLS: the connection is given away, with its first bytes put back. */
   onHttp2(stream: ByteStream): void
   now(): number
+  /** What went wrong in the proxy itself; the connection ends by it. */
+  onError(error: unknown): void
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
@@ -20,13 +22,15 @@ const mostAheadBytes = 64 << 10
 const headMs = 60_000
 const idleMs = 75_000
 const bodyMs = 60_000
+/** Within which a client that asks for more reads what it was answered. */
+const unreadMs = 60_000
 const lingerMs = 2000
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\n')
 
 /**
  * A connection of a client that speaks HTTP/1: one request after the other.
  * ```
- * head ──> answering (the body may still come) ──> head
+ * head ──> answering (the body may still come) ──> unread ──> head
  *                     └──> closing
  * ```
  */
@@ -45,6 +49,8 @@ export class Http1Client implements AnswerOwner, BodySink {
   #isBodyHeld = true
   #isClosing = false
   #isReading = false
+  /** Answers wait to be read: until then nothing more is answered. */
+  #isUnread = false
   #isFirst = true
   #deadlineMs: number
 
@@ -72,7 +78,8 @@ export class Http1Client implements AnswerOwner, BodySink {
 
   checkDeadline(nowMs: number): void {
     if (nowMs < this.#deadlineMs) return
-    if (this.#answer === undefined && this.#ahead.length > 0 && !this.#isClosing) this.#refuse(408, 'the request took too long')
+    if (this.#answer === undefined && this.#ahead.length > 0 && !this.#isClosing && !this.#isUnread)
+      this.#refuse(408, 'the request took too long')
     else this.#stream.destroy()
   }
 
@@ -84,7 +91,7 @@ export class Http1Client implements AnswerOwner, BodySink {
       return
     }
     this.#ahead.append(bytes)
-    if (this.#answer === undefined) this.#readHeads()
+    if (this.#answer === undefined && !this.#isUnread) this.#readHeads()
     else if (this.#ahead.length >= mostAheadBytes) this.#stream.pause()
   }
 
@@ -94,7 +101,10 @@ export class Http1Client implements AnswerOwner, BodySink {
     else this.#stream.destroy()
   }
 
-  readonly #onDrain = (): void => this.#answer?.onDrain?.()
+  readonly #onDrain = (): void => {
+    if (this.#isUnread) this.#awaitNext()
+    else this.#answer?.onDrain?.()
+  }
 
   readonly #onClose = (): void => {
     this.#deadlineMs = Number.POSITIVE_INFINITY
@@ -108,10 +118,11 @@ export class Http1Client implements AnswerOwner, BodySink {
     if (this.#isReading) return
     this.#isReading = true
     try {
-      while (this.#answer === undefined && this.#ahead.length > 0 && !this.#isClosing) if (!this.#readHead(this.#ahead.bytes)) break
+      while (this.#answer === undefined && this.#ahead.length > 0 && !this.#isClosing && !this.#isUnread)
+        if (!this.#readHead(this.#ahead.bytes)) break
     } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error
-      this.#refuse(error.status, error.message)
+      if (error instanceof MalformedMessage) this.#refuse(error.status, error.message)
+      else this.#break(error)
     } finally {
       this.#isReading = false
     }
@@ -186,9 +197,9 @@ export class Http1Client implements AnswerOwner, BodySink {
       if (used < bytes.length) this.#ahead.append(bytes.subarray(used))
       if (body.isOver) this.#deadlineMs = Number.POSITIVE_INFINITY
     } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error
       // Where the next request would begin is unknown.
-      this.#stream.destroy()
+      if (error instanceof MalformedMessage) this.#stream.destroy()
+      else this.#break(error)
     }
   }
 
@@ -206,9 +217,26 @@ export class Http1Client implements AnswerOwner, BodySink {
       this.#stream.resume()
       return
     }
+    if (!this.#stream.writableNeedDrain) {
+      this.#awaitNext()
+      return
+    }
+    this.#isUnread = true
+    this.#deadlineMs = this.#options.now() + unreadMs
+    this.#stream.pause()
+  }
+
+  #awaitNext(): void {
+    this.#isUnread = false
     this.#deadlineMs = this.#options.now() + (this.#ahead.length === 0 ? idleMs : headMs)
     this.#stream.resume()
     this.#readHeads()
+  }
+
+  /** Whatever it is, it ends this connection and no other. */
+  #break(error: unknown): void {
+    this.#options.onError(error)
+    this.#stream.destroy()
   }
 
   takeOver(): { stream: ByteStream; head: Buffer } {

@@ -29,6 +29,7 @@ export class Http2Backend {
     this.#session.close()
   }
 
+  /** Throws where the request cannot be said in HTTP/2, or the session has ended this moment. */
   begin(request: OutgoingRequest, handler: CallHandler): BackendCall {
     const headers = http2HeadersOf(request.headers, {
       ':method': request.method,
@@ -41,8 +42,9 @@ export class Http2Backend {
       }),
     })
     const hasNoBody = request.body === 0
+    const stream = this.#session.request(headers, { endStream: hasNoBody, waitForTrailers: !hasNoBody })
     this.activeCalls++
-    return new Http2Call(this.#session.request(headers, { endStream: hasNoBody, waitForTrailers: !hasNoBody }), handler, () => {
+    return new Http2Call(stream, handler, () => {
       this.activeCalls--
     })
   }
@@ -58,18 +60,28 @@ class Http2Call implements BackendCall {
   constructor(stream: Http2Request, handler: CallHandler, onClose: () => void) {
     this.#stream = stream
     this.#handler = handler
-    stream.on('headers', (headers: Http2Headers) => this.#handler?.onInterim(Number(headers[':status']), headersOfHttp2(headers)))
-    stream.on('response', (headers: Http2Headers, flags: number) => this.#onResponse(headers, (flags & 1) !== 0))
-    stream.on('trailers', (headers: Http2Headers) => {
+    const on = <A extends readonly unknown[]>(event: string, hear: (...args: A) => void) =>
+      stream.on(event, (...args: unknown[]) => {
+        try {
+          hear(...(args as unknown as A))
+        } catch (error) {
+          // Whatever it is, it ends this request and no other.
+          this.#fail(error instanceof Error ? error : new Error(String(error)))
+          stream.close(http2Codes.internal)
+        }
+      })
+    on('headers', (headers: Http2Headers) => this.#handler?.onInterim(Number(headers[':status']), headersOfHttp2(headers)))
+    on('response', (headers: Http2Headers, flags: number) => this.#onResponse(headers, (flags & 1) !== 0))
+    on('trailers', (headers: Http2Headers) => {
       this.#trailer = headersOfHttp2(headers)
     })
-    stream.on('data', (chunk: Buffer) => {
+    on('data', (chunk: Buffer) => {
       this.#handler?.onChunk(chunk)
       this.#handler?.onTurnOver()
     })
-    stream.on('end', () => this.#finish((handler) => handler.onEnd(this.#trailer)))
-    stream.on('drain', () => this.#handler?.onDrain())
-    stream.on('wantTrailers', () => stream.sendTrailers(http2HeadersOf(this.#outgoingTrailer, {})))
+    on('end', () => this.#finish((handler) => handler.onEnd(this.#trailer)))
+    on('drain', () => this.#handler?.onDrain())
+    on('wantTrailers', () => stream.sendTrailers(http2HeadersOf(this.#outgoingTrailer, {})))
     stream.on('error', (error: Error) => this.#fail(error))
     stream.on('close', () => {
       onClose()

@@ -18,7 +18,7 @@ export class Http2Answer implements ClientExchange {
     this.entrance = entrance
     this.request = requestOf(headers, rawHeaders, hasEnded)
     stream.on('drain', () => this.onDrain?.())
-    stream.on('wantTrailers', () => stream.sendTrailers(http2HeadersOf(this.#trailer, {})))
+    stream.on('wantTrailers', () => this.#orClose(() => stream.sendTrailers(http2HeadersOf(this.#trailer, {}))))
     stream.on('close', () => {
       if (!this.#isOver) this.onGone?.()
     })
@@ -43,7 +43,8 @@ export class Http2Answer implements ClientExchange {
   }
 
   inform(status: number, headers: readonly string[]): void {
-    if (!this.#stream.closed && status !== 101) this.#stream.additionalHeaders(http2HeadersOf(headers, { ':status': status }))
+    if (this.#stream.closed || this.#stream.headersSent || status === 101) return
+    this.#orClose(() => this.#stream.additionalHeaders(http2HeadersOf(headers, { ':status': status })))
   }
 
   begin(head: AnswerHead): void {
@@ -84,7 +85,16 @@ export class Http2Answer implements ClientExchange {
     if (this.#stream.closed) return
     const length = typeof head.body === 'number' ? { 'content-length': String(head.body) } : {}
     const headers = http2HeadersOf(head.headers, { ':status': head.status, ...length })
-    this.#stream.respond(headers, endStream ? { endStream } : { waitForTrailers: true })
+    this.#orClose(() => this.#stream.respond(headers, endStream ? { endStream } : { waitForTrailers: true }))
+  }
+
+  /** What Node throws at for its own reasons ends this exchange and no other. */
+  #orClose(send: () => void): void {
+    try {
+      send()
+    } catch {
+      this.#stream.close(http2Codes.internal)
+    }
   }
 }
 

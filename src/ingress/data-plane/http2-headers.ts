@@ -1,11 +1,14 @@
 /** Headers as HTTP/2 has them, and as lists of name, value, name, value. */
 import type { Http2Headers, OutgoingHttp2Headers } from '#base/http2-sessions.ts'
 
-/** HTTP/2 has no headers for one connection. */
-const forbidden: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'host'])
+/** HTTP/2 has no headers for one connection; Node throws where it is to send one. Whether trailers are taken is told apart. */
+const forbidden: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings', 'te', 'host'],
+])
 
 export function http2HeadersOf(list: readonly string[], first: OutgoingHttp2Headers): OutgoingHttp2Headers {
-  const headers: OutgoingHttp2Headers = first
+  // Without what every object has: a client may call its header `constructor`.
+  const headers: OutgoingHttp2Headers = Object.assign(Object.create(null), first)
   for (let at = 0; at < list.length; at += 2) {
     const name = (list[at] ?? '').toLowerCase()
     const value = list[at + 1] ?? ''
@@ -13,7 +16,8 @@ export function http2HeadersOf(list: readonly string[], first: OutgoingHttp2Head
     const before = headers[name]
     if (before === undefined) headers[name] = value
     // Some may come once only; where they come twice the first counts.
-    else if (!single.has(name)) headers[name] = Array.isArray(before) ? [...before, value] : [String(before), value]
+    else if (Array.isArray(before)) before.push(value)
+    else if (!single.has(name)) headers[name] = [String(before), value]
   }
   return headers
 }

@@ -55,6 +55,7 @@ export type ProxyListener = {
 }
 
 const sweepMs = 1000
+const complaintMs = 10_000
 const mostStreams = 250
 
 /** The data plane: connections of clients in, connections to endpoints out. */
@@ -72,12 +73,16 @@ export class IngressProxy {
   readonly #parts: Parameters<typeof forward>[1]
   readonly #onError: (message: string) => void
   #sweeper: Timer | undefined
+  #complainedMs = Number.NEGATIVE_INFINITY
 
   constructor({ clock, random, onError }: { clock: Clock; random: Random; onError(message: string): void }) {
     this.#clock = clock
     this.#onError = onError
     this.#backends = new BackendTable({ clock, connect: connectStream }, random)
-    this.#parts = { routes: this.#routes, backends: this.#backends, clock, random, active: this.#active, counts: this.counts }
+    this.#parts = {
+      ...{ routes: this.#routes, backends: this.#backends, clock, random, active: this.#active, counts: this.counts },
+      onError: (error) => this.#complain(error),
+    }
   }
 
   apply(update: ProxyUpdate): void {
@@ -160,6 +165,7 @@ export class IngressProxy {
       onExchange: (exchange) => forward(exchange, this.#parts),
       onHttp2: (taken) => this.#serveHttp2(taken, entrance),
       now: () => this.#clock.monotonic(),
+      onError: (error) => this.#complain(error),
     })
     this.#clients.add(client)
     stream.on('close', () => this.#clients.delete(client))
@@ -173,6 +179,14 @@ export class IngressProxy {
     })
     this.#sessions.add(session)
     session.on('close', () => this.#sessions.delete(session))
+  }
+
+  /** Anybody may send what it is about: it is told of now and then. */
+  #complain(error: unknown): void {
+    const nowMs = this.#clock.monotonic()
+    if (nowMs - this.#complainedMs < complaintMs) return
+    this.#complainedMs = nowMs
+    this.#onError(`a request went wrong in the proxy itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
   }
 
   #sweep(): void {

@@ -29,7 +29,7 @@ export function startMirror(backend: string, request: OutgoingRequest, backends:
   }
   const mirrored = { ...request, host: request.host, upgrade: undefined }
   pool.call(
-    { request: mirrored, mayRepeat: false, serverName: '' },
+    { request: mirrored, mayRepeat: false },
     handler,
     (begun) => {
       if (isOver) return begun.abort()

@@ -6,7 +6,8 @@ import type { HeaderChanges, Route, WeightedBackend } from '#ingress/routing/rou
 function isOurs(name: string): boolean {
   const first = name.charCodeAt(0) | 32
   if (first !== 120 && first !== 102) return false
-  const lower = name.toLowerCase()
+  // Servers that make variables of headers take the one for the other.
+  const lower = name.toLowerCase().replaceAll('_', '-')
   return lower.startsWith('x-forwarded-') || lower === 'x-real-ip' || lower === 'forwarded'
 }
 
@@ -23,13 +24,17 @@ export function outgoingRequest(
   const rewrite = backend.rewrite ?? route.rewrite
   const headers = forwardedHeaders(request.headers, request.host, entrance)
   return {
-    ...{ method: request.method, body: request.body, upgrade: request.upgrade, takesTrailers: request.takesTrailers },
+    ...{ method: request.method, body: request.body, upgrade: upgradeOf(request.upgrade), takesTrailers: request.takesTrailers },
     target: rewrite === undefined ? target : withPathChange(target, rewrite.path, route),
     host: rewrite?.hostname ?? request.host,
     scheme: isSecure ? 'https' : 'http',
     headers: changes === undefined ? headers : withHeaderChanges(headers, changes),
   }
 }
+
+/** HTTP/2 within HTTP/1.1 would let a client ask the backend for what no route leads to. */
+const upgradeOf = (upgrade: string | undefined): string | undefined =>
+  upgrade !== undefined && /\bh2c?\b/i.test(upgrade) ? undefined : upgrade
 
 function forwardedHeaders(given: readonly string[], host: string, { remoteAddress, scheme, port }: Entrance): string[] {
   const headers: string[] = []
