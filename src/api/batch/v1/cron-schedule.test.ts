@@ -34,6 +34,66 @@ test('the next activation is the first moment after now that all fields allow', 
   }
 })
 
+test('a day that begins twice or not at midnight has its activations, as going on by quarters of an hour finds them', () => {
+  const zones = ['Africa/Cairo', 'Asia/Beirut', 'America/Santiago', 'America/Asuncion', 'America/Havana', 'Asia/Amman', 'Asia/Damascus']
+  const minuteMs = 60_000
+  const quarterMs = 15 * minuteMs
+  for (const zone of [...zones, 'America/Sao_Paulo', 'Atlantic/Azores', 'America/Scoresbysund', 'America/St_Johns', 'Pacific/Apia']) {
+    for (let year = 2008; year < 2028; year += zone === 'Africa/Cairo' ? 1 : 3) {
+      const firstMs = Date.UTC(year, 0, 1)
+      for (const [dayMs, midnights] of oddDays(zone, firstMs, Date.UTC(year + 1, 0, 1))) {
+        const day = new Date(dayMs)
+        const date = `${day.getUTCDate()} ${day.getUTCMonth() + 1}`
+        const told = { zone, year, date, midnights }
+        for (const afterMs of [dayMs - 5 * 86_400_000, dayMs - 20 * minuteMs, dayMs + 40 * minuteMs]) {
+          for (const [minute, hour] of [
+            ['0', '0'],
+            ['*/30', '*'],
+            ['15', '5'],
+          ] as const) {
+            let naiveMs = (Math.floor(afterMs / quarterMs) + 1) * quarterMs
+            const isWanted = () => {
+              const wall = new Date(naiveMs + offsetMs(naiveMs, zone))
+              if (wall.getUTCDate() !== day.getUTCDate() || wall.getUTCMonth() !== day.getUTCMonth()) return false
+              const isHour = hour === '*' || wall.getUTCHours() === Number(hour)
+              return isHour && (minute === '*/30' ? wall.getUTCMinutes() % 30 === 0 : wall.getUTCMinutes() === Number(minute))
+            }
+            while (naiveMs < dayMs + 2 * 86_400_000 && !isWanted()) naiveMs += quarterMs
+            const nextMs = parseCronSchedule(`${minute} ${hour} ${date} *`).next(afterMs, zone)
+            if (isWanted()) assert.equal(shown(nextMs), shown(naiveMs), `${JSON.stringify(told)} ${minute} ${hour} after ${shown(afterMs)}`)
+            else assert.ok(nextMs === undefined || nextMs >= naiveMs, JSON.stringify(told))
+          }
+        }
+      }
+    }
+  }
+})
+
+test('a day that no month has is looked for in every zone, and not found', () => {
+  for (const zone of Intl.supportedValuesOf('timeZone')) {
+    for (const schedule of ['0 0 31 4 *', '0 0 30 2 *'])
+      assert.equal(parseCronSchedule(schedule).next(at('2024-01-01T00:00:00Z'), zone), undefined, zone)
+    // Months are passed by one after the other.
+    const next = parseCronSchedule('0 12 1 12 *').next(at('2017-01-01T12:00:00Z'), zone)
+    assert.ok(Math.abs((next ?? 0) - at('2017-12-01T12:00:00Z')) <= 14 * 3_600_000, zone)
+  }
+})
+
+const offsetMs = (ms: number, zone: string): number =>
+  Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone).offsetNanoseconds / 1e6
+
+/** The days that clocks of the zone begin not at all or twice, by how many midnights they show. */
+function oddDays(zone: string, fromMs: number, toMs: number): Map<number, number> {
+  const odd = new Map<number, number>()
+  for (let dayMs = fromMs; dayMs < toMs; dayMs += 86_400_000) {
+    if (offsetMs(dayMs - 86_400_000, zone) === offsetMs(dayMs + 86_400_000, zone)) continue
+    let midnights = 0
+    for (let ms = dayMs - 86_400_000; ms < dayMs + 86_400_000; ms += 900_000) if (ms + offsetMs(ms, zone) === dayMs) midnights++
+    if (midnights !== 1) odd.set(dayMs, midnights)
+  }
+  return odd
+}
+
 test('what is no schedule is refused in the words clients know', () => {
   const cases: [schedule: string, message: string][] = [
     ['', 'empty spec string'],

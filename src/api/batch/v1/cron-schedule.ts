@@ -158,7 +158,6 @@ class FieldSchedule implements CronSchedule {
   next(afterMs: number, zoneName = 'UTC'): number | undefined {
     const zone = new TimeZone(this.#ownZone ?? zoneName)
     const shown = (instantMs: number) => new Date(zone.wall(instantMs))
-    const at = (year: number, month: number, day: number, hour = 0) => zone.instant(Date.UTC(year, month, day, hour))
 
     let instantMs = (Math.floor(afterMs / secondMs) + 1) * secondMs
     let wall = shown(instantMs)
@@ -169,23 +168,25 @@ class FieldSchedule implements CronSchedule {
       instantMs = ms
       wall = shown(ms)
     }
+    // Where the clock goes back across midnight a day begins twice, and the first time may be over: on by minutes, until it begins again.
+    const moveToDay = (year: number, month: number, day: number) => {
+      const beginsMs = zone.dayBegins(Date.UTC(year, month, day))
+      moveTo(beginsMs > instantMs ? beginsMs : (Math.floor(instantMs / minuteMs) + 1) * minuteMs)
+    }
 
     search: while (wall.getUTCFullYear() <= lastYear) {
       while (!this.#month.allows[wall.getUTCMonth() + 1]) {
         moved = true
-        moveTo(at(wall.getUTCFullYear(), wall.getUTCMonth() + 1, 1))
+        moveToDay(wall.getUTCFullYear(), wall.getUTCMonth() + 1, 1)
         if (wall.getUTCMonth() === 0) continue search
       }
       while (!this.#allowsDay(wall)) {
         moved = true
-        moveTo(at(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + 1))
-        // Where the clock skips midnight, the day begins at another hour.
-        const hour = wall.getUTCHours()
-        if (hour !== 0) moveTo(instantMs + (hour > 12 ? 24 - hour : -hour) * hourMs)
+        moveToDay(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + 1)
         if (wall.getUTCDate() === 1) continue search
       }
       while (!this.#hour.allows[wall.getUTCHours()]) {
-        if (!moved) moveTo(at(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate(), wall.getUTCHours()))
+        if (!moved) moveTo(zone.instant(Math.floor(wall.getTime() / hourMs) * hourMs))
         moved = true
         moveTo(instantMs + hourMs)
         if (wall.getUTCHours() === 0) continue search

@@ -46,4 +46,12 @@ export class TimeZone {
     const guessMs = this.offsetMs(wallMs)
     return guessMs === 0 ? wallMs : wallMs - this.offsetMs(wallMs - guessMs)
   }
+
+  /** The first instant of the day whose midnight, as a clock would show it, is `midnightMs`; clocks skip midnight in some places. */
+  dayBegins(midnightMs: number): number {
+    if (this.#name === 'UTC') return midnightMs
+    const day = new Date(midnightMs)
+    const date = new Temporal.PlainDate(day.getUTCFullYear(), day.getUTCMonth() + 1, day.getUTCDate())
+    return date.toZonedDateTime(this.#name).epochMilliseconds
+  }
 }
