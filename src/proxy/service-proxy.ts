@@ -112,7 +112,7 @@ export class ServiceProxy {
   }
 
   async #run(isDue: boolean): Promise<void> {
-    const { backend, table, clock, health, metrics } = this.#options
+    const { backend, table, clock, health, metrics, logger } = this.#options
     const startedMs = clock.monotonic()
     const isFull = this.#needsFull || clock.now() - this.#lastFullMs > fullSyncMs || (isDue && !(await backend.isIntact()))
     if (isDue && !isFull && !table.hasChanges) {
@@ -122,6 +122,11 @@ export class ServiceProxy {
     const triggers = this.#triggers.splice(0)
     this.#pending = { services: 0, endpoints: 0 }
     const changed = table.takeChanged()
+    for (const key of changed) {
+      const { omittedPorts } = table.plansOf(key)
+      if (omittedPorts > 0)
+        logger.warn('a service has too many ports, addresses and endpoints: some ports are left out', { service: key, omittedPorts })
+    }
     // Who asks for a resync from here on means the next one.
     this.#needsFull = false
     try {

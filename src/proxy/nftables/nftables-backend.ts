@@ -129,6 +129,8 @@ class FamilyRules {
       if (ports.size === 0) this.#ports.delete(key)
       else this.#ports.set(key, ports)
       for (const plan of plans) {
+        const next = pause()
+        if (next !== undefined) await next
         const { fragment, counts } = portRules(plan, settings, this.#placesOf(plan))
         this.table.put(plan.port.key, fragment)
         for (const count of counts) this.#counts.add(count)

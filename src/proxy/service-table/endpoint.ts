@@ -1,6 +1,7 @@
 import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import type { V1Endpoint, V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
-import type { IpFamily } from '#proxy/service-table/service-port.ts'
+import { canonicalIp } from '#api/meta/ip.ts'
+import { familyOf, type IpFamily } from '#proxy/service-table/service-port.ts'
 
 export type Endpoint = {
   /** `address:port`. */
@@ -25,24 +26,31 @@ export function serviceKeyOf({ metadata }: V1EndpointSlice): string | undefined 
   return name ? `${metadata.namespace}/${name}` : undefined
 }
 
+/** A slice may name thousands of ports and a thousand endpoints: so many of all of them together are looked at. */
+const mostEndpoints = 50_000
+
 /** The endpoints of all slices of a service, by `port name/protocol`, each sorted by address. */
 export function endpointsByPort(slices: Iterable<V1EndpointSlice>, family: IpFamily): Map<string, Endpoint[]> {
   const found = new Map<string, Map<string, Endpoint>>()
+  let count = 0
   for (const slice of slices) {
     if (slice.addressType !== family) continue
+    const places = (slice.endpoints ?? []).map((endpoint) => placeOf(endpoint, slice.metadata.namespace ?? '', family))
     for (const { name, port, protocol } of slice.ports ?? []) {
       if (!port) continue
+      count += places.length
+      if (count > mostEndpoints) break
       const key = `${name ?? ''}/${protocol ?? 'TCP'}`
       let known = found.get(key)
       if (known === undefined) {
         known = new Map()
         found.set(key, known)
       }
-      for (const endpoint of slice.endpoints ?? []) {
-        const next = endpointOf(endpoint, port, slice.metadata.namespace ?? '')
-        if (next === undefined) continue
+      for (const place of places) {
+        if (place === undefined) continue
+        const text = hostPort(place.ip, port)
         // An address may be in two slices, or be used again before its last pod is gone: the one that stays counts.
-        if (!known.has(next.text) || !next.isTerminating) known.set(next.text, next)
+        if (!known.has(text) || !place.isTerminating) known.set(text, { ...place, text, port })
       }
     }
   }
@@ -51,15 +59,17 @@ export function endpointsByPort(slices: Iterable<V1EndpointSlice>, family: IpFam
 
 const byText = (one: Endpoint, other: Endpoint): number => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0)
 
-function endpointOf(
+/** What is the same for all ports. */
+function placeOf(
   { addresses, conditions, nodeName, hints, targetRef }: V1Endpoint,
-  port: number,
   namespace: string,
-): Endpoint | undefined {
-  const [ip] = addresses
-  if (ip === undefined) return undefined
+  family: IpFamily,
+): Omit<Endpoint, 'text' | 'port'> | undefined {
+  const [address] = addresses
+  const ip = address === undefined ? undefined : canonicalIp(address)
+  if (ip === undefined || familyOf(ip) !== family) return undefined
   return {
-    ...{ text: hostPort(ip, port), ip, port, nodeName },
+    ...{ ip, nodeName },
     isReady: conditions?.ready ?? true,
     isServing: conditions?.serving ?? true,
     isTerminating: conditions?.terminating ?? false,

@@ -1,4 +1,5 @@
 import type { V1Service, V1ServicePort } from '#api/core/v1/types.gen.ts'
+import { canonicalCidr, canonicalIp } from '#api/meta/ip.ts'
 
 export type IpFamily = 'IPv4' | 'IPv6'
 export const ipFamilies: readonly IpFamily[] = ['IPv4', 'IPv6']
@@ -44,22 +45,41 @@ export function isProxied({ metadata, spec }: V1Service): boolean {
   return spec !== undefined && spec.type !== 'ExternalName' && !!spec.clusterIP && spec.clusterIP !== 'None'
 }
 
-/** Empty where the service has no address of the family. */
-export function servicePortsOf(service: V1Service, family: IpFamily): ServicePort[] {
+/** The cluster's own addresses of a service. */
+export function clusterIpsOf(service: V1Service): string[] {
+  if (!isProxied(service)) return []
+  const { clusterIPs = [], clusterIP = '' } = service.spec ?? {}
+  return canonical([...clusterIPs, clusterIP])
+}
+
+/** Addresses that a service names itself, or its load balancer has. */
+export function outsideIpsOf(service: V1Service): string[] {
+  return isProxied(service) ? canonical([...(service.spec?.externalIPs ?? []), ...loadBalancerIps(service)]) : []
+}
+
+/** Each once, and written the one way that the kernel's tables have: two ways to write an address would be two keys that are the same. */
+const canonical = (addresses: readonly string[]): string[] => [
+  ...new Set(addresses.map(canonicalIp).filter((address) => address !== undefined)),
+]
+
+/** Empty where the service has no address of the family. `isTaken`: an address outside that is somebody's own inside. */
+export function servicePortsOf(service: V1Service, family: IpFamily, isTaken: (address: string) => boolean = () => false): ServicePort[] {
   if (!isProxied(service)) return []
   const spec = service.spec ?? {}
-  const clusterIp = [...(spec.clusterIPs ?? []), spec.clusterIP ?? ''].find((address) => address !== '' && familyOf(address) === family)
-  if (clusterIp === undefined) return []
   const isHere = (address: string): boolean => familyOf(address) === family
+  const clusterIp = clusterIpsOf(service).find(isHere)
+  if (clusterIp === undefined) return []
+  const isOurs = (address: string): boolean => isHere(address) && !isTaken(address)
   const hasExternalAccess = spec.type === 'LoadBalancer' || spec.type === 'NodePort' || (spec.externalIPs?.length ?? 0) > 0
-  const ranges = (spec.loadBalancerSourceRanges ?? []).map((range) => range.trim()).filter(isHere)
+  const written = (spec.loadBalancerSourceRanges ?? []).map((range) => canonicalCidr(range.trim())).filter((range) => range !== undefined)
+  const ranges = [...new Set(written)].filter(isHere)
   const isExternalLocal = hasExternalAccess && spec.externalTrafficPolicy === 'Local'
   const shared = {
     namespace: service.metadata.namespace ?? '',
     service: service.metadata.name ?? '',
     ...{ family, clusterIp },
-    externalIps: (spec.externalIPs ?? []).filter(isHere),
-    loadBalancerIps: loadBalancerIps(service).filter(isHere),
+    externalIps: canonical(spec.externalIPs ?? []).filter(isOurs),
+    loadBalancerIps: canonical(loadBalancerIps(service)).filter(isOurs),
     // A range of everything is as good as none.
     sourceRanges: ranges.some((range) => range.endsWith('/0')) ? [] : ranges,
     affinitySeconds: spec.sessionAffinity === 'ClientIP' ? (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800) : undefined,

@@ -152,3 +152,63 @@ test('only services that may lead elsewhere are looked at again', () => {
   assert.deepEqual([...table.takeChanged()], ['default/web'])
   assert.deepEqual([...table.keys()], [])
 })
+
+test('addresses are written one way, whichever way a service writes them', () => {
+  const [plan] = (() => {
+    const table = new ServiceTable(node)
+    table.setService(
+      aService(
+        {
+          ...{ type: 'LoadBalancer', clusterIP: 'FD00::0:1', clusterIPs: ['FD00::0:1'] },
+          externalIPs: ['2001:DB8:0::1', '2001:db8::1', 'no address', '2001:db8::1%eth0'],
+          loadBalancerSourceRanges: ['2001:db8::1/32', ' 2001:DB8::/32 ', '2001:db8::/200'],
+        },
+        { status: { loadBalancer: { ingress: [{ ip: '2001:db8:0:0::2' }, { ip: '2001:db8::2' }] } } },
+      ),
+    )
+    table.setSlice(aSlice([on('n1', 'FD01::0:5')], { addressType: 'IPv6' }))
+    return table.plansOf('default/web').plans
+  })()
+  const { clusterIp, externalIps, loadBalancerIps, sourceRanges } = plan?.port ?? {}
+  assert.deepEqual(
+    { clusterIp, externalIps, loadBalancerIps, sourceRanges },
+    {
+      ...{ clusterIp: 'fd00::1', externalIps: ['2001:db8::1'], loadBalancerIps: ['2001:db8::2'] },
+      sourceRanges: ['2001:db8::/32'],
+    },
+  )
+  assert.deepEqual(plan && texts(plan.internal), ['[fd01::5]:8080'])
+})
+
+test("nobody gets what is meant for another service's own address", () => {
+  const table = new ServiceTable(node)
+  const named = (name: string, spec: V1ServiceSpec) => aService(spec, { metadata: { namespace: 'default', name } })
+  const outside = () => table.plansOf('default/a').plans.map(({ port }) => port.externalIps)
+  table.setService(named('a', { externalIPs: ['10.96.0.1', '192.0.2.1'] }))
+  assert.deepEqual(outside(), [['10.96.0.1', '192.0.2.1']])
+  table.takeChanged()
+  table.setService(named('z', { clusterIP: '10.96.0.1', clusterIPs: ['10.96.0.1'] }))
+  assert.deepEqual(outside(), [['192.0.2.1']])
+  assert.deepEqual(table.takeChanged(), new Set(['default/z', 'default/a']))
+  table.deleteService(named('z', {}))
+  assert.deepEqual(outside(), [['10.96.0.1', '192.0.2.1']])
+  assert.deepEqual(table.takeChanged(), new Set(['default/z', 'default/a']))
+})
+
+test('a service that would be millions of rules is served as far as it goes', () => {
+  const table = new ServiceTable(node)
+  const ports = Array.from({ length: 20_000 }, (_, index) => ({ name: `p${index}`, port: index + 1, protocol: 'TCP' as const }))
+  const externalIPs = Array.from({ length: 20_000 }, (_, index) => `192.${index >> 16}.${(index >> 8) & 255}.${index & 255}`)
+  table.setService(aService({ ports, externalIPs }))
+  table.setSlice(
+    aSlice(
+      Array.from({ length: 1000 }, (_, index) => on('n1', `10.244.${index >> 8}.${index & 255}`)),
+      { ports },
+    ),
+  )
+  const { plans, omittedPorts } = table.plansOf('default/web')
+  assert.equal(plans.length + omittedPorts, 20_000)
+  assert.equal(plans.length, 0, 'one port alone has 20 million')
+  table.setService(aService({ ports, externalIPs: externalIPs.slice(0, 10) }))
+  assert.equal(table.plansOf('default/web').plans.length, 24)
+})

@@ -3,7 +3,7 @@ import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { ProxyNode } from '#proxy/service-table/choose-endpoints.ts'
 import { type Endpoint, endpointsByPort, serviceKeyOf } from '#proxy/service-table/endpoint.ts'
 import { type PortPlan, planPort } from '#proxy/service-table/port-plan.ts'
-import { type IpFamily, ipFamilies, isProxied, servicePortsOf } from '#proxy/service-table/service-port.ts'
+import { clusterIpsOf, type IpFamily, ipFamilies, isProxied, outsideIpsOf, servicePortsOf } from '#proxy/service-table/service-port.ts'
 
 type Entry = { service: V1Service | undefined; slices: Map<string, V1EndpointSlice> }
 
@@ -15,7 +15,15 @@ export type ServicePlans = {
   localReady: number
   /** 0 where nobody asks. */
   healthCheckNodePort: number
+  /** Ports for which there is no plan, since with them there would be too many. */
+  omittedPorts: number
 }
+
+/**
+ * Addresses times endpoints of all ports of one service, each of which is an element or a rule. An object of a megabyte can ask for hundreds of
+ * millions of them; what is beyond this nobody serves.
+ */
+const mostPlaces = 300_000
 
 /**
  * Where connections to services lead, as seen from one node: services and endpoint slices go in, plans come out.
@@ -27,6 +35,10 @@ export class ServiceTable {
   readonly #entries = new Map<string, Entry>()
   readonly #changed = new Set<string>()
   readonly #plans = new Map<string, ServicePlans>()
+  /** Whose an address is, inside and outside: who names somebody else's own address does not get what is meant for them. */
+  readonly #inside = new Map<string, Set<string>>()
+  readonly #outside = new Map<string, Set<string>>()
+  #lastAsked: { of: string; byPort: ReadonlyMap<string, readonly Endpoint[]> } | undefined
 
   constructor(node: ProxyNode, families: readonly IpFamily[] = ipFamilies) {
     this.#node = node
@@ -46,17 +58,13 @@ export class ServiceTable {
 
   setService(service: V1Service): void {
     const key = `${service.metadata.namespace}/${service.metadata.name}`
-    const entry = this.#entry(key)
-    entry.service = isProxied(service) ? service : undefined
-    this.#touch(key)
+    this.#replaceService(key, this.#entry(key), isProxied(service) ? service : undefined)
   }
 
   deleteService({ metadata }: V1Service): void {
     const key = `${metadata.namespace}/${metadata.name}`
     const entry = this.#entries.get(key)
-    if (entry === undefined) return
-    entry.service = undefined
-    this.#touch(key)
+    if (entry !== undefined) this.#replaceService(key, entry, undefined)
   }
 
   setSlice(slice: V1EndpointSlice): void {
@@ -111,23 +119,42 @@ export class ServiceTable {
   endpointsOf({ port }: PortPlan): readonly Endpoint[] {
     const entry = this.#entries.get(`${port.namespace}/${port.service}`)
     if (entry === undefined) return []
-    return endpointsByPort(entry.slices.values(), port.family).get(`${port.portName}/${port.protocol}`) ?? []
+    const of = `${port.family} ${port.namespace}/${port.service}`
+    // Who asks of one port of a service asks of the next.
+    if (this.#lastAsked?.of !== of) this.#lastAsked = { of, byPort: endpointsByPort(entry.slices.values(), port.family) }
+    return this.#lastAsked.byPort.get(`${port.portName}/${port.protocol}`) ?? []
   }
 
   #planned(key: string): ServicePlans {
     const { service, slices } = this.#entries.get(key) ?? { service: undefined, slices: new Map<string, V1EndpointSlice>() }
     const plans: PortPlan[] = []
     const ready = new Set<string>()
+    let [places, omittedPorts] = [0, 0]
     if (service !== undefined) {
       for (const family of this.families) {
-        const ports = servicePortsOf(service, family)
+        const ports = servicePortsOf(service, family, (address) => this.#inside.has(address))
         if (ports.length === 0) continue
         const endpoints = endpointsByPort(slices.values(), family)
-        for (const port of ports) plans.push(planPort(port, endpoints.get(`${port.portName}/${port.protocol}`) ?? [], this.#node))
+        for (const port of ports) {
+          const all = endpoints.get(`${port.portName}/${port.protocol}`) ?? []
+          places += (2 + port.externalIps.length + port.loadBalancerIps.length) * (1 + all.length)
+          if (places > mostPlaces) omittedPorts++
+          else plans.push(planPort(port, all, this.#node))
+        }
         for (const { ip, isReady, nodeName } of [...endpoints.values()].flat()) if (isReady && nodeName === this.#node.name) ready.add(ip)
       }
     }
-    return { key, plans, localReady: ready.size, healthCheckNodePort: plans[0]?.port.healthCheckNodePort ?? 0 }
+    return { key, plans, localReady: ready.size, healthCheckNodePort: plans[0]?.port.healthCheckNodePort ?? 0, omittedPorts }
+  }
+
+  #replaceService(key: string, entry: Entry, next: V1Service | undefined): void {
+    const before = entry.service
+    entry.service = next
+    this.#touch(key)
+    rename(this.#outside, key, before && outsideIpsOf(before), next && outsideIpsOf(next))
+    for (const address of rename(this.#inside, key, before && clusterIpsOf(before), next && clusterIpsOf(next))) {
+      for (const other of this.#outside.get(address) ?? []) this.#touch(other)
+    }
   }
 
   #entry(key: string): Entry {
@@ -140,7 +167,30 @@ export class ServiceTable {
   }
 
   #touch(key: string): void {
+    this.#lastAsked = undefined
     this.#changed.add(key)
     this.#plans.delete(key)
   }
+}
+
+/** Returns the addresses that somebody has got, or nobody has any more. */
+function rename(owners: Map<string, Set<string>>, key: string, before: readonly string[] = [], next: readonly string[] = []): string[] {
+  const [old, now] = [new Set(before), new Set(next)]
+  const changed: string[] = []
+  for (const address of old.difference(now)) {
+    const known = owners.get(address)
+    known?.delete(key)
+    if (known?.size !== 0) continue
+    owners.delete(address)
+    changed.push(address)
+  }
+  for (const address of now.difference(old)) {
+    const known = owners.get(address)
+    if (known !== undefined) known.add(key)
+    else {
+      owners.set(address, new Set([key]))
+      changed.push(address)
+    }
+  }
+  return changed
 }
