@@ -38,6 +38,8 @@ const integers = /^([-+]?)(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]+|0|[1
 function integer(plain: string): number | bigint | undefined {
   const [, sign, digits = ''] = integers.exec(plain) ?? []
   if (sign === undefined) return undefined
+  // However it is written, so many digits are more than 64 bits; a million of them would take long to read.
+  if (digits.replace(/^0[xXoObB]?0*/, '').length > 64) return undefined
   const magnitude = BigInt(/^0[0-7]/.test(digits) ? `0o${digits.slice(1)}` : digits)
   const value = sign === '-' ? -magnitude : magnitude
   // An int64, or without a sign anything that 64 bits hold.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '#base/random.ts'
 import { DecodeError } from './decode-error.ts'
-import { decodeYaml, readYaml, readYamlDocuments, yamlText } from './yaml.ts'
+import { decodeYaml, readYaml, readYamlDocuments, yamlPieces, yamlText } from './yaml.ts'
 
 const configMap = 'io.k8s.api.core.v1.ConfigMap'
 const bytes = (text: string): Uint8Array => Buffer.from(text)
@@ -206,4 +206,28 @@ test('no mutation of YAML makes the reader fail in any other way than by refusin
       assert.ok(error instanceof DecodeError, `seed ${seed}, round ${round}: ${error}`)
     }
   }
+})
+
+test('YAML of large values is made in pieces', () => {
+  const size = 1_000_000
+  const large: unknown[] = [
+    'words and more '.repeat(size / 15),
+    `${'words and more '.repeat(size / 15)}\u0001`,
+    '"'.repeat(size),
+    "# '".repeat(size / 3),
+    'a\n'.repeat(size / 2),
+    Array.from({ length: size / 10 }, (_, index) => `v${index}`),
+    Object.fromEntries(Array.from({ length: size / 20 }, (_, index) => [`k${index}`, { a: index }])),
+  ]
+  for (const value of large) {
+    const pieces = [...yamlPieces({ value })]
+    assert.ok(pieces.length > 5, `${pieces.length} of ${JSON.stringify(value).slice(0, 30)}`)
+    assert.equal(pieces.join(''), yamlText({ value }))
+    assert.deepEqual(readYaml(Buffer.from(pieces.join(''))).value, { value })
+  }
+})
+
+test('a text of a million digits is no number', () => {
+  assert.equal(yamlText({ a: '1'.repeat(100) }), `a: "${'1'.repeat(100)}"\n`)
+  assert.equal(yamlText({ a: `0${'0'.repeat(100)}7` }), `a: "0${'0'.repeat(100)}7"\n`)
 })

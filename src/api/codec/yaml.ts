@@ -49,11 +49,28 @@ export function decodeYaml<T = JsonObject>(bytes: Uint8Array, type: TypeReferenc
 
 /** Of any JSON value; the keys come out sorted. */
 export function encodeYaml(value: unknown): Buffer {
-  return Buffer.from(yamlText(value))
+  return atOnce(encodingYaml(value))
+}
+
+/** As `encodeYaml`, in steps. */
+export function* encodingYaml(value: unknown): Steps<Buffer> {
+  const pieces: Buffer[] = []
+  for (const piece of yamlPieces(value)) {
+    pieces.push(Buffer.from(piece))
+    yield
+  }
+  return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
+}
+
+/** The text that `encodeYaml` makes bytes of, bit by bit; some may be empty. */
+export function yamlPieces(value: unknown): Generator<string> {
+  return new YamlWriter().pieces(value)
 }
 
 export function yamlText(value: unknown, options: { keepsOrder?: boolean } = {}): string {
-  return new YamlWriter(options).write(value)
+  let text = ''
+  for (const piece of new YamlWriter(options).pieces(value)) text += piece
+  return text
 }
 
 /** Most of what is called YAML on the wire is JSON, which is read much faster as such. Undefined where it is none, or has keys twice. */

@@ -3,10 +3,10 @@
 import { canonicalize, encodeCanonicalJson } from '#api/codec/json.ts'
 import { jsonText } from '#api/codec/json-text.ts'
 import { encodeProtobuf, encodeProtobufEvent } from '#api/codec/protobuf.ts'
-import { encodeYaml } from '#api/codec/yaml.ts'
+import { encodeYaml, encodingYaml } from '#api/codec/yaml.ts'
 import { notAcceptable, notAcceptableForm } from '#api/meta/status-error.ts'
 import type { KubernetesObject } from '#api/resource.ts'
-import { protobufPieces, storedListPieces, textListPieces } from '#apiserver/http/encode-list.ts'
+import { protobufPieces, storedListPieces, textListPieces, yamlListPieces } from '#apiserver/http/encode-list.ts'
 import type { ListPage } from '#apiserver/http/list-page.ts'
 import { acceptedMedia, contentTypes, type Form } from '#apiserver/http/negotiation.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
@@ -38,8 +38,11 @@ export function contentTypeOf(form: Form): string {
 /** One stored object, in steps: each takes long with a large one that has to be converted. */
 export function* encodingObject(resource: ServedResource, cached: CachedObject, form: Form, table: TableOptions): Steps<Uint8Array> {
   switch (form.as) {
-    case 'Table':
-      return encodeTable(resource, [cached], { resourceVersion: String(cached.revision) }, form, table)
+    case 'Table': {
+      const whole = tableOf(resource, cached, form, table)
+      yield
+      return form.media === 'yaml' ? yield* encodingYaml(whole) : encodeValue(whole, form, undefined)
+    }
     case 'PartialObjectMetadata':
       return encodeValue(partialMetadata(resource.definition, resource.fromStored(cached.object), form.metaVersion), form, partialSchema)
     case 'PartialObjectMetadataList':
@@ -52,6 +55,7 @@ export function* encodingObject(resource: ServedResource, cached: CachedObject, 
   yield
   const shown = yield* resource.showing(object)
   yield
+  if (form.media === 'yaml') return yield* encodingYaml(shown)
   if (!isPlain) return encodeValue(shown, form, resource.definition.schema)
   const canonical = canonicalize(shown, resource.definition.schema)
   yield
@@ -77,17 +81,14 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
   const metadata = listMetadata(page, isUntyped && form.as === 'object')
   const apiVersion = form.as === 'object' ? resource.apiVersion : `meta.k8s.io/${metaVersion}`
   if (form.as === 'Table') {
-    if (media !== 'json') yield encodeTable(resource, items, metadata, form, table)
-    else {
-      const head = { kind: 'Table', apiVersion, metadata, columnDefinitions: columnDefinitions(resource.definition) }
-      const options = { ...table, metaVersion }
-      const row = (cached: CachedObject) => {
-        const stored = cached.peek()
-        return tableRow(resource.definition, stored, () => resource.fromStored(stored), options)
-      }
-      yield* textListPieces(head, 'rows', items, row, isPretty)
+    if (media === 'protobuf') throw notAcceptable(acceptedMedia)
+    const head = { kind: 'Table', apiVersion, metadata, columnDefinitions: columnDefinitions(resource.definition) }
+    const options = { ...table, metaVersion }
+    const row = (cached: CachedObject) => {
+      const stored = cached.peek()
+      return tableRow(resource.definition, stored, () => resource.fromStored(stored), options)
     }
-    return
+    return yield* media === 'yaml' ? yamlListPieces(head, 'rows', items, row) : textListPieces(head, 'rows', items, row, isPretty)
   }
   const isPartial = form.as === 'PartialObjectMetadataList'
   const head = { kind: isPartial ? 'PartialObjectMetadataList' : resource.listKind, apiVersion, metadata }
@@ -98,7 +99,7 @@ export function* encodeList(resource: ServedResource, page: ListPage, form: Form
   const itemSchema = isPartial ? partialSchema : resource.definition.schema
   if (media === 'protobuf') yield* protobufPieces(head, isPartial ? partialListSchema : `${itemSchema}List`, items, itemSchema, shown)
   else if (media === 'json') yield* textListPieces(head, 'items', items, shown, isPretty)
-  else yield encodeValue({ ...head, items: items.map(shown) } as KubernetesObject, form, undefined)
+  else yield* yamlListPieces(head, 'items', items, shown)
 }
 
 /** Lists of custom resources tell of the next page even where there is none. */
@@ -114,29 +115,17 @@ function withoutType({ kind: _kind, apiVersion: _version, ...rest }: KubernetesO
   return rest
 }
 
-function encodeTable(
-  resource: ServedResource,
-  items: readonly CachedObject[],
-  metadata: object,
-  form: Form,
-  options: TableOptions,
-): Uint8Array {
+/** Of one object. */
+function tableOf(resource: ServedResource, { object, revision }: CachedObject, form: Form, options: TableOptions): KubernetesObject {
   if (form.media === 'protobuf') throw notAcceptable(acceptedMedia)
   const { metaVersion } = form
-  const rows = items.map(({ object }) =>
-    tableRow(resource.definition, object, () => resource.fromStored(object), { ...options, metaVersion }),
-  )
-  return encodeValue(
-    {
-      kind: 'Table',
-      apiVersion: `meta.k8s.io/${metaVersion}`,
-      metadata,
-      columnDefinitions: columnDefinitions(resource.definition),
-      rows,
-    } as KubernetesObject,
-    form,
-    undefined,
-  )
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${metaVersion}`,
+    metadata: { resourceVersion: String(revision) },
+    columnDefinitions: columnDefinitions(resource.definition),
+    rows: [tableRow(resource.definition, object, () => resource.fromStored(object), { ...options, metaVersion })],
+  } as KubernetesObject
 }
 
 /** Events as lines of JSON, or as protobuf frames. */

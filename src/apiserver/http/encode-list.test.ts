@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeProtobuf } from '#api/codec/protobuf.ts'
-import { protobufPieces, storedListPieces, textListPieces } from '#apiserver/http/encode-list.ts'
+import { encodeYaml } from '#api/codec/yaml.ts'
+import { protobufPieces, storedListPieces, textListPieces, yamlListPieces } from '#apiserver/http/encode-list.ts'
 import { RequestTurns } from '#apiserver/http/request-turns.ts'
 import { respondPieces } from '#apiserver/http/send-pieces.ts'
 import { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
@@ -35,11 +36,16 @@ const shown = ({ object: { kind: _kind, apiVersion: _version, ...rest } }: Cache
 const whole = (items: readonly CachedObject[]) => ({ ...head, items: items.map(shown) })
 
 for (const items of [[], objects.slice(0, 1), objects]) {
-  test(`a list of ${items.length} made of stored bytes, as text, for people and as protobuf is the list`, () => {
+  test(`a list of ${items.length} made of stored bytes, as text, for people, as YAML and as protobuf is the list`, () => {
     assert.deepEqual(JSON.parse(Buffer.concat([...storedListPieces(head, items)]).toString()), whole(items))
     const text = (isPretty: boolean) => Buffer.concat([...textListPieces(head, 'items', items, shown, isPretty)]).toString()
     assert.equal(text(false), JSON.stringify(whole(items)))
     assert.equal(text(true), JSON.stringify(whole(items), undefined, 2))
+    const yaml = Buffer.concat([...yamlListPieces(head, 'items', items, shown)])
+    assert.equal(yaml.toString(), encodeYaml(whole(items)).toString())
+    const rows = { ...head, kind: 'Table', rows: items.map(shown) }
+    const { rows: _, ...table } = rows
+    assert.equal(Buffer.concat([...yamlListPieces(table, 'rows', items, shown)]).toString(), encodeYaml(rows).toString())
     const protobuf = Buffer.concat([...protobufPieces(head, `${schema}List`, items, schema, shown)])
     assert.deepEqual(protobuf, encodeProtobuf(whole(items), `${schema}List`))
   })
@@ -99,3 +105,16 @@ for (const [items, acceptEncoding] of [
     assert.deepEqual(JSON.parse(body.toString()), whole(items))
   })
 }
+
+test('others are let in between large objects, however little is shown of them', () => {
+  const large = Array.from({ length: 20 }, (_, index) => {
+    const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: `n${index}` }, data: { text: 'x'.repeat(1_000_000) } }
+    return new CachedObject(`/registry/configmaps/a/n${index}`, 'a', `n${index}`, index + 5, Buffer.from(JSON.stringify(object)))
+  })
+  const name = ({ name }: CachedObject) => ({ metadata: { name } })
+  assert.ok([...textListPieces(head, 'rows', large, name, false)].length >= 20)
+  assert.ok([...yamlListPieces(head, 'rows', large, name)].length >= 20)
+  assert.ok([...protobufPieces(head, `${schema}List`, large, schema, name)].length >= 20)
+  // Of one alone, too.
+  assert.ok([...yamlListPieces(head, 'items', objects.slice(2, 3), shown)].length > 5)
+})

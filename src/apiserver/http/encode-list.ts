@@ -5,12 +5,17 @@
 import { jsonText } from '#api/codec/json-text.ts'
 import { encodeProtobufMessage } from '#api/codec/protobuf.ts'
 import { itemBytes, protobufListPieces, writeItem } from '#api/codec/protobuf-list.ts'
+import { yamlPieces, yamlText } from '#api/codec/yaml.ts'
 import { takeChunk } from '#apiserver/http/chunks.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 
 const textPieceChars = 64 * 1024
+/** So much of what is stored is read before others get their turn: a table shows little of a large object, and takes as long. */
+const readBytes = 256 * 1024
 const itemStart = '{"metadata":{"resourceVersion":"'
 const nothing = Buffer.alloc(0)
+/** So many times as long as reading takes writing YAML. */
+const yamlShare = 8
 /** Protobuf of so many objects is made before others get their turn. */
 const messagesPerTurn = 32
 
@@ -59,16 +64,57 @@ export function* textListPieces(
 ): Generator<Buffer> {
   const { start, end } = items.length === 0 ? emptyFrame(head, name, isPretty) : frame(head, name, isPretty)
   let text = start
+  let read = 0
   for (let index = 0; index < items.length; index++) {
-    const item = shown(items[index] as CachedObject)
+    const cached = items[index] as CachedObject
+    const item = shown(cached)
     if (index > 0) text += isPretty ? ',\n    ' : ','
     // Text in JSON has no newlines of its own.
     text += isPretty ? jsonText(item, 2).replaceAll('\n', '\n    ') : jsonText(item)
-    if (text.length < textPieceChars) continue
-    yield Buffer.from(text)
-    text = ''
+    read += cached.value.byteLength
+    if (text.length >= textPieceChars) {
+      yield Buffer.from(text)
+      text = ''
+      read = 0
+    } else if (read >= readBytes) {
+      yield nothing
+      read = 0
+    }
   }
   yield Buffer.from(text + end)
+}
+
+/** As `encodeYaml` has it: an item in a list of one looks as it does among others. */
+export function* yamlListPieces(
+  head: ListHead,
+  name: string,
+  items: readonly CachedObject[],
+  shown: (cached: CachedObject) => unknown,
+): Generator<Buffer> {
+  const none = `${name}: []\n`
+  const whole = yamlText({ ...head, [name]: [] })
+  if (items.length === 0) return yield Buffer.from(whole)
+  const at = whole.startsWith(none) ? 0 : whole.indexOf(`\n${none}`) + 1
+  const opening = `${name}:\n`
+  let text = whole.slice(0, at) + opening
+  let read = 0
+  for (const cached of items) {
+    let isFirst = true
+    read += cached.value.byteLength
+    for (const piece of yamlPieces({ [name]: [shown(cached)] })) {
+      text += isFirst ? piece.slice(opening.length) : piece
+      isFirst = false
+      read += piece.length * yamlShare
+      if (read < readBytes) continue
+      read = 0
+      if (text.length < textPieceChars) yield nothing
+      else {
+        yield Buffer.from(text)
+        text = ''
+      }
+    }
+  }
+  yield Buffer.from(text + whole.slice(at + none.length))
 }
 
 function emptyFrame(head: ListHead, name: string, isPretty: boolean): { start: string; end: string } {
@@ -89,8 +135,10 @@ export function* protobufPieces(
   let chunk = takeChunk(0)
   let used = 0
   let total = 0
+  let read = 0
   for (let index = 0; index < items.length; index++) {
-    const message = encodeProtobufMessage(shown(items[index] as CachedObject), itemSchema)
+    const cached = items[index] as CachedObject
+    const message = encodeProtobufMessage(shown(cached), itemSchema)
     const needed = itemBytes(message.length)
     if (used + needed > chunk.length) {
       full.push(chunk.subarray(0, used))
@@ -99,7 +147,10 @@ export function* protobufPieces(
     }
     used = writeItem(message, chunk, used)
     total += needed
-    if (index % messagesPerTurn === messagesPerTurn - 1) yield nothing
+    read += cached.value.byteLength
+    if (read < readBytes && index % messagesPerTurn !== messagesPerTurn - 1) continue
+    read = 0
+    yield nothing
   }
   full.push(chunk.subarray(0, used))
   yield* protobufListPieces(head, listSchema, full, total)
