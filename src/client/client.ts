@@ -176,6 +176,12 @@ export class Client {
     return { ...list, items }
   }
 
+  /** Whether there is one; no more than that is read. */
+  async hasAny(kind: Kind, { namespace = '', ...query }: ListOptions): Promise<boolean> {
+    const { items } = await this.#ask<KubernetesList<KubernetesObject>>('GET', kind, { namespace }, { ...query, limit: 1 })
+    return (items ?? []).length > 0
+  }
+
   /** One connection's worth of events: ends when the server ends it, throws when it refuses or the connection breaks. */
   async *watch<T extends KubernetesObject>(
     kind: Kind<T>,

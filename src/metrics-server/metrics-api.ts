@@ -37,6 +37,9 @@ export function metricsApi(options: MetricsApiOptions): (exchange: HttpExchange)
   }
 }
 
+/** Of nodes and pods that are read at once. */
+const pageSize = 100
+
 async function answer(exchange: HttpExchange, options: MetricsApiOptions): Promise<void> {
   const url = new URL(exchange.target, 'https://metrics')
   const path = trimEndOf(url.pathname, '/')
@@ -62,8 +65,10 @@ async function answer(exchange: HttpExchange, options: MetricsApiOptions): Promi
   const query = omitEmpty({ labelSelector, fieldSelector })
   const items: Metrics[] =
     resource === 'nodes'
-      ? (await options.client.list(Node, query)).items.flatMap((node) => nodeMetrics(node, options) ?? [])
-      : (await options.client.list(Pod, { ...query, ...omitEmpty({ namespace }) })).items.flatMap((pod) => podMetrics(pod, options) ?? [])
+      ? (await options.client.list(Node, { ...query, limit: pageSize })).items.flatMap((node) => nodeMetrics(node, options) ?? [])
+      : (await options.client.list(Pod, { ...query, ...omitEmpty({ namespace }), limit: pageSize })).items.flatMap(
+          (pod) => podMetrics(pod, options) ?? [],
+        )
   respond(exchange, { kind: `${kind}List`, apiVersion, metadata: {}, items }, items)
 }
 

@@ -79,6 +79,25 @@ export function labelSelectorFromMap(labels: Labels | undefined): LabelSelector 
   return requirements.length === 0 ? everything : new LabelSelector(requirements)
 }
 
+const remembered = new WeakMap<object, LabelSelector>()
+
+/** For selectors of objects that nobody changes any more, such as those in caches: each is made ready once, however often it is asked. */
+export function cachedSelector(selector: V1LabelSelector | undefined | null): LabelSelector {
+  return selector === undefined || selector === null ? nothing : rememberedFor(selector, labelSelectorFrom)
+}
+/** The same for plain maps. */
+export function cachedSelectorFromMap(labels: Labels | undefined): LabelSelector {
+  return labels === undefined ? everything : rememberedFor(labels, labelSelectorFromMap)
+}
+
+function rememberedFor<T extends object>(from: T, make: (from: T) => LabelSelector): LabelSelector {
+  const known = remembered.get(from)
+  if (known !== undefined) return known
+  const selector = make(from)
+  remembered.set(from, selector)
+  return selector
+}
+
 /** As tables show it. */
 export function labelSelectorText(selector: V1LabelSelector | undefined): string {
   try {

@@ -4,7 +4,7 @@ import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
@@ -34,7 +34,7 @@ export const daemonSetController = defineController({
   concurrency: 2,
   watches: [
     on(Pod, (pod, cache) =>
-      possibleOwners(cache, DaemonSet, pod, ({ spec }, labels) => spec !== undefined && labelSelectorFrom(spec.selector).matches(labels)),
+      possibleOwners(cache, DaemonSet, pod, ({ spec }, labels) => spec !== undefined && cachedSelector(spec.selector).matches(labels)),
     ),
     on(Node, function* (node, cache, { prev, isGone }) {
       const looks = ({ metadata, spec }: typeof node) => sortedJson([metadata.labels ?? {}, spec?.taints ?? []])
@@ -61,7 +61,7 @@ export const daemonSetController = defineController({
       ownerKind: DaemonSet,
       owner: daemonSet,
       childKind: Pod,
-      selector: labelSelectorFrom(spec.selector),
+      selector: cachedSelector(spec.selector),
     })
     const view = viewOf(daemonSet, pods, history, context)
     let trouble: unknown

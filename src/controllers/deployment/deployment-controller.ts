@@ -1,7 +1,7 @@
 import { Deployment, ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import { desiredBeforeScale, rollbackAnnotation } from '#controllers/deployment/revisions.ts'
 import { rollBack } from '#controllers/deployment/roll-back.ts'
 import { Rollout } from '#controllers/deployment/rollout.ts'
@@ -22,7 +22,7 @@ export const deploymentController = defineController({
   batchMs: 50,
   watches: [
     on(ReplicaSet, (set, cache) =>
-      possibleOwners(cache, Deployment, set, ({ spec }, labels) => spec !== undefined && labelSelectorFrom(spec.selector).matches(labels)),
+      possibleOwners(cache, Deployment, set, ({ spec }, labels) => spec !== undefined && cachedSelector(spec.selector).matches(labels)),
     ),
     // A deployment that recreates waits for the last old pod to be gone.
     on(Pod, (pod, cache, { isGone }) => {
@@ -51,7 +51,7 @@ export const deploymentController = defineController({
       ownerKind: Deployment,
       owner: deployment,
       childKind: ReplicaSet,
-      selector: labelSelectorFrom(spec.selector),
+      selector: cachedSelector(spec.selector),
     })
     const rollout = new Rollout(deployment, sets, context)
     if (isDeleting(deployment)) {

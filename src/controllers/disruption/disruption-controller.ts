@@ -4,7 +4,7 @@ import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
 import { findCondition, transitionTime, withCondition } from '#api/meta/find-condition.ts'
-import { labelSelectorFrom, labelSelectorText } from '#api/meta/selector.ts'
+import { cachedSelector, labelSelectorText } from '#api/meta/selector.ts'
 import { formatTime, parseTime } from '#api/meta/time.ts'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
 import { PodDisruptionBudget } from '#api/policy/v1/kinds.gen.ts'
@@ -86,7 +86,7 @@ function tellOfOthers(budget: V1PodDisruptionBudget, pods: readonly V1Pod[], { c
 }
 
 function selects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
-  return spec?.selector !== undefined && labelSelectorFrom(spec.selector).matches(metadata.labels)
+  return spec?.selector !== undefined && cachedSelector(spec.selector).matches(metadata.labels)
 }
 
 /** Evictions that were granted and whose pods are not deleted yet. */

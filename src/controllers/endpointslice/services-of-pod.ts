@@ -4,7 +4,7 @@ import { Service } from '#api/core/v1/kinds.gen.ts'
 import { isPodFinished, isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod, V1Service } from '#api/core/v1/types.gen.ts'
 import { sameObjectMeta } from '#api/meta/equality.ts'
-import { labelSelectorFromMap } from '#api/meta/selector.ts'
+import { cachedSelectorFromMap } from '#api/meta/selector.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import type { Change } from '#controllers/runtime/triggers.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
@@ -22,7 +22,7 @@ export function* servicesOfPod(pod: V1Pod, cache: Cache, { prev }: Change<V1Pod>
 
 export function selects({ spec }: V1Service, { metadata }: V1Pod): boolean {
   if (spec?.selector === undefined || spec.type === 'ExternalName') return false
-  return labelSelectorFromMap(spec.selector).matches(metadata.labels)
+  return cachedSelectorFromMap(spec.selector).matches(metadata.labels)
 }
 
 /** Everything about a pod that endpoints show. */

@@ -4,7 +4,7 @@ import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import { deepCopy } from '#api/meta/deep-copy.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defined } from '#base/defined.ts'
 import { isJobFinished, newCondition, withCondition } from '#controllers/job/conditions.ts'
@@ -38,12 +38,7 @@ export const jobController = defineController({
     countJobsOfOthers,
     countTerminatedPods,
     on(Pod, (pod, cache) =>
-      possibleOwners(
-        cache,
-        Job,
-        pod,
-        ({ spec }, labels) => spec?.selector !== undefined && labelSelectorFrom(spec.selector).matches(labels),
-      ),
+      possibleOwners(cache, Job, pod, ({ spec }, labels) => spec?.selector !== undefined && cachedSelector(spec.selector).matches(labels)),
     ),
   ],
 
@@ -71,7 +66,7 @@ async function sync(cached: V1Job, context: ReconcileContext, did: (action: JobA
     ownerKind: Job,
     owner: cached,
     childKind: Pod,
-    selector: labelSelectorFrom(cached.spec?.selector),
+    selector: cachedSelector(cached.spec?.selector),
     finalizers: [trackingFinalizer],
   })
   const look = jobStateOf(job, pods, nowMs)

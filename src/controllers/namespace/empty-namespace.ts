@@ -12,6 +12,8 @@ import type { Remains } from '#controllers/namespace/conditions.ts'
 
 /** How long finalizers are given before anybody looks again. */
 const finalizerSeconds = 15
+/** However many objects there are, and however large. */
+const pageSize = 100
 
 export type Emptied = Remains & {
   /** How long what is left may take; undefined when nothing is left. */
@@ -67,21 +69,17 @@ const isPods = ({ group, plural }: DiscoveredResource): boolean => group === '' 
 
 async function deleteAll(client: Client, resource: DiscoveredResource, namespace: string): Promise<KubernetesObject[]> {
   const canList = resource.verbs.includes('list')
-  if (canList && (await client.list(resource, { namespace, resourceVersion: '0' })).items.length === 0) {
-    // Nothing in the server's cache; what came in since then is found by the read below.
-    const { items } = await client.list(resource, { namespace })
-    if (items.length === 0) return []
-  }
+  if (canList && !(await client.hasAny(resource, { namespace }))) return []
   if (resource.verbs.includes('deletecollection')) {
     await client.deleteCollection(resource, { namespace }, { propagationPolicy: 'Background' })
   } else if (canList) {
-    for (const { metadata } of (await client.list(resource, { namespace })).items) {
+    for (const { metadata } of (await client.list(resource, { namespace, limit: pageSize })).items) {
       await client.delete(resource, metadata ?? {}, { propagationPolicy: 'Background' }).catch((error: unknown) => {
         if (!isNotFound(error) && !isReason(error, 'MethodNotAllowed')) throw error
       })
     }
   }
-  return canList ? (await client.list(resource, { namespace })).items : []
+  return canList ? (await client.list(resource, { namespace, limit: pageSize })).items : []
 }
 
 /** How much of the longest grace of these pods is left, counted from when the namespace was deleted. */

@@ -2,7 +2,7 @@ import { ReplicaSet } from '#api/apps/v1/kinds.gen.ts'
 import type { V1ReplicaSet } from '#api/apps/v1/types.gen.ts'
 import { Pod } from '#api/core/v1/kinds.gen.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import { keepReplicas } from '#controllers/replicaset/keep-replicas.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
@@ -25,7 +25,7 @@ export const replicaSetController = defineController({
       {
         kind: ReplicaSet,
         object: replicaSet,
-        selector: labelSelectorFrom(spec.selector),
+        selector: cachedSelector(spec.selector),
         replicas: spec.replicas ?? 1,
         minReadySeconds: spec.minReadySeconds ?? 0,
         template: spec.template ?? { spec: { containers: [] } },
@@ -38,7 +38,7 @@ export const replicaSetController = defineController({
 })
 
 function selects({ spec }: V1ReplicaSet, labels: Readonly<Record<string, string>>): boolean {
-  return spec !== undefined && labelSelectorFrom(spec.selector).matches(labels)
+  return spec !== undefined && cachedSelector(spec.selector).matches(labels)
 }
 
 /** All replica sets of the same deployment. */

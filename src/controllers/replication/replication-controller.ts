@@ -1,5 +1,5 @@
 import { Pod, ReplicationController } from '#api/core/v1/kinds.gen.ts'
-import { labelSelectorFromMap, nothing } from '#api/meta/selector.ts'
+import { cachedSelectorFromMap, nothing } from '#api/meta/selector.ts'
 import { keepReplicas } from '#controllers/replicaset/keep-replicas.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
 import { on } from '#controllers/runtime/triggers.ts'
@@ -40,5 +40,5 @@ export const replicationController = defineController({
 
 /** An empty selector, which would match everything, matches nothing here. */
 function selectorOf(labels: Readonly<Record<string, string>> | undefined) {
-  return labels === undefined || Object.keys(labels).length === 0 ? nothing : labelSelectorFromMap(labels)
+  return labels === undefined || Object.keys(labels).length === 0 ? nothing : cachedSelectorFromMap(labels)
 }

@@ -16,6 +16,7 @@ import { DeviceClass, ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { Scheme } from '#api/scheme.ts'
+import { inSteps } from '#base/steps.ts'
 import { ServedKinds } from '#client/served-kinds.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -42,6 +43,9 @@ const counted = [
 
 /** How often quotas that count objects of custom kinds are looked at. */
 const customKindsPeriodMs = 30_000
+const turnMs = 8
+/** Of objects that are read: none of them may be large enough to keep others waiting. */
+const pageSize = 100
 
 /** Keeps what quotas say is used true: admission only ever adds to it. */
 export const resourceQuotaController = defineController({
@@ -53,6 +57,8 @@ export const resourceQuotaController = defineController({
   // The other changes of a quota are our own and those of admission, which are right as they are.
   ignores: (next, prev) => prev !== undefined && sortedJson(next.spec ?? {}) === sortedJson(prev.spec ?? {}),
   resyncMs: 300_000,
+  // Pods that go together are counted together.
+  batchMs: 100,
   watches: [
     on(Pod, (pod, cache, { prev, isGone }) =>
       isGone || (prev !== undefined && isPodFinished(pod) && !isPodFinished(prev)) || hasShrunk(pod, prev) ? quotasOf(pod, cache) : [],
@@ -68,7 +74,9 @@ export const resourceQuotaController = defineController({
     const hard = quota.spec?.hard ?? {}
     const objects = await objectsFor(quota, context)
     const { evaluators, objectsOf, countsCustom } = objects
-    const used = quantityTexts(quotaUsage(quota, evaluators, objectsOf))
+    const { clock } = context
+    const giveWay = () => (clock.heldMs() > turnMs ? new Promise<void>((resolve) => clock.soon(resolve)) : undefined)
+    const used = quantityTexts(await inSteps(quotaUsage(quota, evaluators, objectsOf), giveWay))
     const status = { hard, used: Object.fromEntries(Object.entries(used).filter(([name]) => name in hard)) }
     if (!sameStatus(status, quota.status)) await context.client.updateStatus(ResourceQuota, { ...quota, status })
     // Kinds come and go with their definitions: nobody tells us when one of their objects is deleted.
@@ -93,7 +101,7 @@ async function objectsFor(quota: V1ResourceQuota, { client, clock, settings }: R
   const namespace = quota.metadata.namespace ?? ''
   const names = Object.keys(quota.spec?.hard ?? {})
   const read = async <T extends KubernetesObject>(kind: Kind<T>, inNamespace = namespace): Promise<T[]> =>
-    client.list(kind, { namespace: inNamespace }).then(
+    client.list(kind, { namespace: inNamespace, limit: pageSize }).then(
       ({ items }) => items,
       (error: unknown) => {
         if (isNotFound(error)) return []
@@ -106,11 +114,12 @@ async function objectsFor(quota: V1ResourceQuota, { client, clock, settings }: R
   const deviceClasses = countsDevices ? ((await read(DeviceClass, '')) as V1DeviceClass[]) : []
   const claims = countsDevices ? ((await read(ResourceClaim)) as V1ResourceClaim[]) : []
   const pods = await read(Pod)
+  const podsByName = new Map(pods.map((pod) => [pod.metadata.name ?? '', pod]))
   const evaluators: QuotaEvaluator[] = quotaEvaluators({
     nowMs: () => clock.now(),
     isEnabled: settings.isEnabled,
     deviceClasses: () => deviceClasses,
-    pod: (_namespace, name) => pods.find(({ metadata }) => metadata.name === name),
+    pod: (_namespace, name) => podsByName.get(name),
     resourceClaims: () => claims,
   })
   for (const name of names) {

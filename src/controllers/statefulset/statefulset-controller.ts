@@ -4,7 +4,7 @@ import { PersistentVolumeClaim, Pod } from '#api/core/v1/kinds.gen.ts'
 import { isPodReady } from '#api/core/v1/pod/pod-state.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { equalityOf } from '#api/meta/equality.ts'
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import { isConflict } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -28,7 +28,7 @@ export const statefulSetController = defineController({
   reads: [PersistentVolumeClaim],
   watches: [
     on(Pod, (pod, cache) =>
-      possibleOwners(cache, StatefulSet, pod, ({ spec }, labels) => spec !== undefined && labelSelectorFrom(spec.selector).matches(labels)),
+      possibleOwners(cache, StatefulSet, pod, ({ spec }, labels) => spec !== undefined && cachedSelector(spec.selector).matches(labels)),
     ),
   ],
 
@@ -41,7 +41,7 @@ export const statefulSetController = defineController({
       ownerKind: StatefulSet,
       owner: set,
       childKind: Pod,
-      selector: labelSelectorFrom(spec.selector),
+      selector: cachedSelector(spec.selector),
       adopts: (pod) => ordinalOf(pod, set) >= 0,
     })
     const currentRevision = history.all.find(({ metadata }) => metadata.name === set.status?.currentRevision) ?? history.current

@@ -47,6 +47,8 @@ function holds(pod: V1Pod, claim: V1PersistentVolumeClaim): boolean {
   return !isShutDown && isClaimOfPod(pod, claim)
 }
 
+/** Pods may be large: a page of them keeps nobody waiting. */
+const pageSize = 100
 /** Lists that somebody waits for and that have not begun. */
 const awaited = new WeakMap<Cache, Map<string, Promise<V1Pod[]>>>()
 
@@ -58,7 +60,7 @@ function livePods(namespace: string, client: Client, cache: Cache): Promise<V1Po
   if (known !== undefined) return known
   const list = Promise.resolve().then(async () => {
     lists.delete(namespace)
-    return (await client.list(Pod, { namespace })).items
+    return (await client.list(Pod, { namespace, limit: pageSize })).items
   })
   lists.set(namespace, list)
   return list

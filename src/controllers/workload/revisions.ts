@@ -5,7 +5,7 @@ import type { V1ControllerRevision } from '#api/apps/v1/types.gen.ts'
 import type { V1PodTemplateSpec } from '#api/core/v1/types.gen.ts'
 import type { Kind } from '#api/kind.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import { ignoreNotFound, isAlreadyExists } from '#api/meta/server-response.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
@@ -42,7 +42,7 @@ export async function syncHistory<T extends Owner>(kind: Kind<T>, owner: T, cont
     ownerKind: kind,
     owner,
     childKind: ControllerRevision,
-    selector: labelSelectorFrom(spec.selector),
+    selector: cachedSelector(spec.selector),
   })
   all.sort(byRevision)
   const data = patchOf(spec.template)

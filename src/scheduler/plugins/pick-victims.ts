@@ -1,6 +1,6 @@
 /** Which pods would have to leave a node, and which node that hurts least. */
 
-import { labelSelectorFrom } from '#api/meta/selector.ts'
+import { cachedSelector } from '#api/meta/selector.ts'
 import type { V1PodDisruptionBudget } from '#api/policy/v1/types.gen.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
@@ -53,7 +53,7 @@ function splitByBudget(pods: readonly PodInfo[], budgets: readonly V1PodDisrupti
   if (budgets.length === 0) return { violating: [], others: [...pods] }
   const left = budgets.map(({ status, spec, metadata }) => ({
     allowed: status?.disruptionsAllowed ?? 0,
-    selector: labelSelectorFrom(spec?.selector),
+    selector: cachedSelector(spec?.selector),
     namespace: metadata?.namespace,
     disrupted: status?.disruptedPods ?? {},
   }))

@@ -4,7 +4,14 @@ import { untolerated } from '#api/core/v1/node/tolerations.ts'
 import type { V1Pod, V1TopologySpreadConstraint } from '#api/core/v1/types.gen.ts'
 import type { LabelRequirement } from '#api/meta/label-requirement.ts'
 import { controllerOf } from '#api/meta/owner-references.ts'
-import { LabelSelector, labelSelectorFrom, labelSelectorFromMap, nothing } from '#api/meta/selector.ts'
+import {
+  cachedSelector,
+  cachedSelectorFromMap,
+  LabelSelector,
+  labelSelectorFrom,
+  labelSelectorFromMap,
+  nothing,
+} from '#api/meta/selector.ts'
 import { append } from '#base/append.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
 import type { PodInfo } from '#scheduler/cache/pod-info.ts'
@@ -69,7 +76,7 @@ export function selectorOfOwners(pod: V1Pod, objects: ClusterObjects): LabelSele
   const merged: Record<string, string> = {}
   for (const { metadata: of, spec } of objects.of('Service').values()) {
     if (of.namespace !== namespace || !spec?.selector || Object.keys(spec.selector).length === 0) continue
-    if (labelSelectorFromMap(spec.selector).matches(metadata.labels)) Object.assign(merged, spec.selector)
+    if (cachedSelectorFromMap(spec.selector).matches(metadata.labels)) Object.assign(merged, spec.selector)
   }
   const owner = controllerOf(pod)
   const requirements: LabelRequirement[] = []
@@ -80,7 +87,7 @@ export function selectorOfOwners(pod: V1Pod, objects: ClusterObjects): LabelSele
       owner.kind === 'ReplicaSet'
         ? objects.of('ReplicaSet').get(namespace, owner.name)
         : objects.of('StatefulSet').get(namespace, owner.name)
-    if (set?.spec?.selector) append(requirements, labelSelectorFrom(set.spec.selector).requirements)
+    if (set?.spec?.selector) append(requirements, cachedSelector(set.spec.selector).requirements)
   }
   append(requirements, labelSelectorFromMap(merged).requirements)
   return requirements.length === 0 ? undefined : new LabelSelector(requirements)

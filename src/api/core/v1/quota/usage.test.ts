@@ -9,6 +9,7 @@ import { type GroupResource, groupResourceText } from '#api/meta/gvk.ts'
 import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
+import { atOnce } from '#base/steps.ts'
 
 const now = Date.parse('2026-01-01T00:10:00Z')
 const lookups = {
@@ -193,10 +194,8 @@ test('the usage of a namespace is the sum over its objects, zero where there are
   }
   const counted = [...evaluators.values(), objectCount({ group: 'apps', resource: 'deployments' })]
   const hard = { 'requests.cpu': '10', pods: '5', 'count/pods': '5', configmaps: '5', 'count/deployments.apps': '1', unknown: '1' }
-  const used = quotaUsage(
-    quota({ hard }),
-    counted,
-    (resource: GroupResource) => (objects[groupResourceText(resource)] ?? []) as KubernetesObject[],
+  const used = atOnce(
+    quotaUsage(quota({ hard }), counted, (resource: GroupResource) => (objects[groupResourceText(resource)] ?? []) as KubernetesObject[]),
   )
   assert.deepEqual(quantityTexts(used), {
     'count/pods': '3',
