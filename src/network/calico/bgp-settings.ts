@@ -1,8 +1,10 @@
 /** What Calico's objects mean for the BGP of one node. Pure. */
 
 import type { V1Node, V1Secret } from '#api/core/v1/types.gen.ts'
+import { canonicalIp } from '#api/meta/ip.ts'
 import { defined } from '#base/defined.ts'
 import { parseDurationMs } from '#base/duration.ts'
+import { isRange } from '#base/ip-range.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { BgpPeer } from '#network/bgp/bird-config.ts'
 import type { BGPConfiguration, BGPPeer, IPAMBlock, IPPool } from '#network/calico/definitions.ts'
@@ -130,9 +132,6 @@ function secondsIn(text: string): number | undefined {
 export const natRanges = (pools: readonly IPPool[]): string[] =>
   pools.filter(({ spec }) => spec.natOutgoing && isRange(spec.cidr)).map(({ spec }) => spec.cidr)
 
-/** It becomes a part of BIRD's configuration: nothing else may be in it. */
-const isRange = (text: string): boolean => /^[0-9a-fA-F.:]+\/\d{1,3}$/.test(text)
-
 /** `64512`, or as four bytes are written in two parts: `1.0`. */
 function asNumberOf(value: number | string | undefined): number | undefined {
   const [, high, low] = /^(?:(\d{1,5})\.)?(\d{1,10})$/.exec(String(value ?? '')) ?? []
@@ -144,11 +143,15 @@ function asNumberOf(value: number | string | undefined): number | undefined {
 /** `192.0.2.1`, `192.0.2.1:1790`, `[fd00::1]:1790`, `fd00::1`. */
 function placeOf(text: string): { address: string; port?: number } | undefined {
   const [, four, six, port] = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([0-9a-fA-F:]+)\])(?::(\d{1,5}))?$/.exec(text) ?? []
-  const address = four ?? six ?? (/^[0-9a-fA-F:]+$/.test(text) && text.includes(':') ? text : undefined)
-  return address === undefined ? undefined : { address, ...defined({ port: port === undefined ? undefined : Number(port) }) }
+  // It becomes a part of BIRD's configuration: nothing else may be in it.
+  const address = canonicalIp(four ?? six ?? text)
+  return address === undefined || Number(port ?? 1) > 65_535
+    ? undefined
+    : { address, ...defined({ port: port === undefined ? undefined : Number(port) }) }
 }
 
 const addressesOf = ({ status }: V1Node): string[] =>
   (status?.addresses ?? [])
-    .filter(({ type, address }) => type === 'InternalIP' && placeOf(address) !== undefined)
-    .map(({ address }) => address)
+    .filter(({ type }) => type === 'InternalIP')
+    .map(({ address }) => canonicalIp(address))
+    .filter((address) => address !== undefined)

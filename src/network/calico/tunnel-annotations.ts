@@ -1,5 +1,6 @@
 /** What nodes say of their ends of tunnels, in Calico's words. */
 import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { canonicalIp } from '#api/meta/ip.ts'
 import type { CalicoBgp } from '#network/calico/bgp-settings.ts'
 import type { Peer } from '#network/pod-network/plan.ts'
 
@@ -24,8 +25,14 @@ export function tunnelAnnotations(
 }
 
 export function tunnelOf({ metadata: { annotations = {} } }: V1Node): Peer['tunnel'] {
-  const address = annotations[annotation.vxlan] ?? annotations[annotation.ipip]
-  if (address === undefined || !/^\d{1,3}(\.\d{1,3}){3}$/.test(address)) return undefined
+  const address = ipv4In(annotations[annotation.vxlan] ?? annotations[annotation.ipip] ?? '')
+  if (address === undefined) return undefined
   const mac = annotations[annotation.vxlanMac]?.toLowerCase()
   return { address, ...(mac !== undefined && /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(mac) ? { mac } : {}) }
+}
+
+/** Anybody may write annotations: what is no address of IPv4 is none. */
+export function ipv4In(text: string): string | undefined {
+  const address = canonicalIp(text)
+  return address?.includes(':') ? undefined : address
 }

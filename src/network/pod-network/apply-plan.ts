@@ -36,10 +36,16 @@ export async function applyPlan(plan: Plan, { processes, ownDevices, uplink, nam
     .filter(({ dev = '' }) => dev === uplink || devices.includes(dev))
     .map((route) => ({ ...route, protocol: String(routeProtocol) }))
   const changes = difference(plan, { links, routes: own, neighbours, forwarding, ownDevices })
-  await ip.change(changes.ip).catch((error: unknown) => {
-    throw unknownKind(plan, error) ?? error
+  const failures: unknown[] = []
+  await ip.change(changes.ip).catch(async (error: unknown) => {
+    const unknown = unknownKind(plan, error)
+    if (unknown !== undefined) throw unknown
+    failures.push(error)
+    // What the kernel does not take of one node is no reason to leave out the others.
+    await ip.try(changes.ip.filter((command) => /^(route|neighbour) /.test(command)))
   })
-  await changeForwarding(processes, namespace, changes.bridge)
+  await changeForwarding(processes, namespace, changes.bridge).catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
   return changes
 }
 
@@ -72,7 +78,7 @@ async function forwardingOf(processes: Processes, namespace: string | undefined,
 
 async function changeForwarding(processes: Processes, namespace: string | undefined, commands: readonly string[]): Promise<void> {
   if (commands.length === 0) return
-  const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-batch', '-']
+  const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-force', '-batch', '-']
   const { exitCode, stderr } = await processes.run(program, args, { input: asLines(commands) })
   if (exitCode !== 0) throw new Error(`bridge ${commands.join('; ')}: ${stderr.trim()}`)
 }

@@ -1,8 +1,9 @@
 /** What nodes say of themselves to the network of pods, in Flannel's words. */
 
 import type { V1Node } from '#api/core/v1/types.gen.ts'
+import { canonicalCidr, canonicalIp } from '#api/meta/ip.ts'
 import { defined } from '#base/defined.ts'
-import { tunnelOf } from '#network/calico/tunnel-annotations.ts'
+import { ipv4In, tunnelOf } from '#network/calico/tunnel-annotations.ts'
 import { type BackendData, isIpv6, type Peer } from '#network/pod-network/plan.ts'
 
 const prefix = 'flannel.alpha.coreos.com'
@@ -39,23 +40,25 @@ export function areSaid(wanted: Record<string, string | null>, node: V1Node): bo
   return Object.entries(wanted).every(([key, value]) => (said[key] ?? null) === value)
 }
 
-/** Undefined for a node that has no addresses for pods yet. */
+/**
+ * Undefined for a node that has no addresses for pods yet. What a node says of itself becomes a part of what every other node tells its
+ * kernel: nothing but addresses and ranges comes from here.
+ */
 export function peerOf(node: V1Node): Peer | undefined {
-  const podCidrs = node.spec?.podCIDRs ?? (node.spec?.podCIDR ? [node.spec.podCIDR] : [])
+  const podCidrs = (node.spec?.podCIDRs ?? (node.spec?.podCIDR ? [node.spec.podCIDR] : []))
+    .map(canonicalCidr)
+    .filter((cidr) => cidr !== undefined)
   if (podCidrs.length === 0) return undefined
   const said = node.metadata.annotations ?? {}
   const internal = (node.status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address)
-  const first = (...candidates: (string | undefined)[]) => candidates.find((candidate) => candidate !== undefined && candidate !== '')
-  const ipv4 = first(
-    said[annotation.publicIpOverwrite],
-    said[annotation.publicIp],
-    internal.find((address) => !isIpv6(address)),
-  )
-  const ipv6 = first(said[annotation.publicIpv6Overwrite], said[annotation.publicIpv6], internal.find(isIpv6))
+  const first = (candidates: readonly (string | undefined)[], isOfFamily: (address: string) => boolean) =>
+    candidates.map((candidate) => canonicalIp(candidate ?? '')).find((address) => address !== undefined && isOfFamily(address))
+  const ipv4 = first([said[annotation.publicIpOverwrite], said[annotation.publicIp], ...internal], (address) => !isIpv6(address))
+  const ipv6 = first([said[annotation.publicIpv6Overwrite], said[annotation.publicIpv6], ...internal], isIpv6)
   const type = said[annotation.backendType]
   const cluster = said[reflector]
   return {
-    ...defined({ reflectorClusterId: cluster !== undefined && /^\d{1,3}(\.\d{1,3}){3}$/.test(cluster) ? cluster : undefined }),
+    ...defined({ reflectorClusterId: cluster === undefined ? undefined : ipv4In(cluster) }),
     name: node.metadata.name ?? '',
     podCidrs,
     ...defined({ tunnel: tunnelOf(node) }),

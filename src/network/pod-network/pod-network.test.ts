@@ -140,3 +140,23 @@ test('the interface is the one asked for by name, address or expression, else th
   assert.throws(() => chosen({ interfaces: ['eth9'] }), /no interface eth9/)
   assert.equal(chooseUplink(links, routes).range, '192.0.2.0/24')
 })
+
+test('what a node says of itself is addresses and ranges, and nothing else', () => {
+  const evil = '192.0.2.9 self\nfdb flush dev eth0'
+  const node = (annotations: Record<string, string>, internal: string[], podCIDRs = ['10.1.2.3/24']): V1Node => ({
+    metadata: { name: 'b', annotations },
+    spec: { podCIDR: podCIDRs[0] ?? '', podCIDRs },
+    status: { addresses: internal.map((address) => ({ type: 'InternalIP', address })) },
+  })
+  const flannel = 'flannel.alpha.coreos.com'
+  assert.deepEqual(peerOf(node({ [`${flannel}/public-ip`]: evil }, ['192.0.2.2', 'fd00::2'])), {
+    ...{ name: 'b', podCidrs: ['10.1.2.0/24'], addresses: ['192.0.2.2', 'fd00::2'] },
+  })
+  assert.deepEqual(peerOf(node({ [`${flannel}/public-ip-overwrite`]: 'x', [`${flannel}/public-ip`]: '192.0.2.3' }, ['::x']))?.addresses, [
+    '192.0.2.3',
+  ])
+  assert.deepEqual(peerOf(node({ [`${flannel}/public-ipv6`]: '192.0.2.3' }, ['999.0.2.2']))?.addresses, [])
+  assert.equal(peerOf(node({}, ['192.0.2.2'], ['10.1.2.0/24\nx', '10.1.2.0/99'])), undefined)
+  const tunnel = { 'projectcalico.org/IPv4IPIPTunnelAddr': '10.1.999.1', 'projectcalico.org/RouteReflectorClusterID': '300.0.0.1' }
+  assert.deepEqual(peerOf(node(tunnel, ['192.0.2.2'])), { name: 'b', podCidrs: ['10.1.2.0/24'], addresses: ['192.0.2.2'] })
+})
