@@ -103,6 +103,7 @@ test('a setting that cannot be is named', () => {
     ['estimator=square', /Estimator square not supported/],
     ['scaling-mode=moon', /scaling mode moon not supported/],
     ['estimator=exponential minClusterSize=1', /minClusterSize must be greater than 1/],
+    ['estimator=exponential minClusterSize=1.2', /minClusterSize must be a whole number/],
     ['threshold=101', /Threshold must be between 0 and 100 inclusive/],
   ] as const)
     assert.throws(() => parseAnnotation(text), message)

@@ -102,6 +102,8 @@ export function parseAnnotation(text: string): Annotated {
   if (estimator !== 'linear' && estimator !== 'exponential') throw new Error(`Estimator ${estimator} not supported`)
   if (scalingMode !== 'node-proportional' && scalingMode !== 'container-proportional')
     throw new Error(`scaling mode ${scalingMode} not supported`)
+  // Half as much again of what is below 2 may be rounded down to no more than it was, and never reach the size of a cluster.
+  if (!Number.isSafeInteger(minClusterSize)) throw new Error(`minClusterSize must be a whole number. It is set to ${minClusterSize}.`)
   if (!(minClusterSize > 1)) throw new Error(`minClusterSize must be greater than 1. It is set to ${minClusterSize}.`)
   if (!(thresholdPercent >= 0 && thresholdPercent <= 100))
     throw new Error(`Threshold must be between 0 and 100 inclusive. It is ${thresholdPercent}.`)

@@ -91,9 +91,11 @@ export function annotationsOfNewSet(deployment: V1Deployment, current: Readonly<
   return annotations
 }
 
-function withinLimit(revisions: string[]): string {
-  while (revisions.join(',').length > historyLimitChars) revisions.shift()
-  return revisions.join(',')
+function withinLimit(revisions: readonly string[]): string {
+  let length = revisions.reduce((sum, revision) => sum + revision.length + 1, -1)
+  let first = 0
+  for (; length > historyLimitChars && first < revisions.length; first++) length -= (revisions[first]?.length ?? 0) + 1
+  return revisions.slice(first).join(',')
 }
 
 export function sizeAnnotations(desired: number, max: number): Annotations {

@@ -39,13 +39,14 @@ export type JobState = {
 export function jobStateOf(job: V1Job, pods: readonly V1Pod[], nowMs: number): JobState {
   const completions = job.spec?.completions ?? 0
   const uncounted = job.status?.uncountedTerminatedPods
-  const isNew = (pod: V1Pod, known: readonly string[] | undefined) =>
-    isTracked(pod) && !known?.includes(pod.metadata.uid ?? '') && (!isIndexed(job) || completionIndex(pod, job) !== undefined)
-  const newlySucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, uncounted?.succeeded))
-  const newlyFailed = pods.filter((pod) => isFailed(pod, job) && isNew(pod, uncounted?.failed))
+  const [knownSucceeded, knownFailed] = [new Set(uncounted?.succeeded), new Set(uncounted?.failed)]
+  const isNew = (pod: V1Pod, known: ReadonlySet<string>) =>
+    isTracked(pod) && !known.has(pod.metadata.uid ?? '') && (!isIndexed(job) || completionIndex(pod, job) !== undefined)
+  const newlySucceeded = pods.filter((pod) => pod.status?.phase === 'Succeeded' && isNew(pod, knownSucceeded))
+  const newlyFailed = pods.filter((pod) => isFailed(pod, job) && isNew(pod, knownFailed))
   const active = pods.filter(isActive)
   const countedIndexes = IndexSet.parse(job.status?.completedIndexes, completions)
-  const succeededIndexes = isIndexed(job) ? countedIndexes.with(indexesOf(newlySucceeded, job)) : new IndexSet()
+  const succeededIndexes = isIndexed(job) ? countedIndexes.with(indexesOf(newlySucceeded, job)) : IndexSet.of([])
   const failedIndexes =
     isIndexed(job) && hasLimitPerIndex(job)
       ? IndexSet.parse(job.status?.failedIndexes, completions).with(

@@ -135,7 +135,9 @@ function pendingIndexes({ job, pods, active, succeededIndexes, failedIndexes }: 
   if (onlyReplacesFailed(job)) for (const pod of pods.filter(isTerminating)) busy.add(completionIndex(pod, job))
   const pending: number[] = []
   for (let index = 0; index < (job.spec?.completions ?? 0) && pending.length < count; index++) {
-    if (!busy.has(index) && !succeededIndexes.has(index) && !failedIndexes?.has(index)) pending.push(index)
+    const lastOver = succeededIndexes.lastInRow(index) ?? failedIndexes?.lastInRow(index)
+    if (lastOver !== undefined) index = lastOver
+    else if (!busy.has(index)) pending.push(index)
   }
   return pending
 }
