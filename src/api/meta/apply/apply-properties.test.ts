@@ -8,11 +8,12 @@ import type { KubernetesObject } from '#api/resource.ts'
 import { schemaNames, schemaOf } from '#api/schema/schema.ts'
 import type { TypeSchema } from '#api/schema/type-schema.ts'
 import { seededRandom } from '#base/random.ts'
+import { atOnce } from '#base/steps.ts'
 import { FieldManager } from './field-manager.ts'
 import { intersectionOf, ordered } from './field-set.ts'
 import { fieldSetOf } from './field-set-of.ts'
 import { mergeObjects } from './merge-objects.ts'
-import { prunedObject } from './prune.ts'
+import { pruning } from './prune.ts'
 import { readFieldSet } from './read-field-set.ts'
 import { emptyObject, mergeTypeOf } from './schema-merge-type.ts'
 
@@ -91,7 +92,7 @@ test('[SA11] pruning takes nothing where nothing was given up', () => {
     const set = fieldSetOf(config ?? {}, type)
     const last = { ...entry, set: intersectionOf(set, fieldSetOf(earlier ?? {}, type)) }
     const versions = { apiVersion: 'x/v1', type, convert: () => undefined }
-    assert.deepEqual(prunedObject(merged, last, new Map([['one', { ...entry, set }]]), versions), merged, why)
+    assert.deepEqual(atOnce(pruning(merged, last, new Map([['one', { ...entry, set }]]), versions)), merged, why)
   })
 })
 

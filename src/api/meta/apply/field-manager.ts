@@ -12,14 +12,14 @@ import type { FieldFilter } from './field-filter.ts'
 import { differenceOf, emptySet, isEmptySet, setOfPaths, unionOf } from './field-set.ts'
 import { fieldsOfLastApplied, kubectl, refreshLastApplied } from './last-applied.ts'
 import {
-  capUpdaters,
+  cappingUpdaters,
   entriesOfUpdate,
   identityOf,
   type ManagedEntries,
   type ManagedEntry,
-  readStoredEntries,
+  readingStoredEntries,
   withSet,
-  writtenEntries,
+  writingEntries,
 } from './managed-entries.ts'
 import type { MergeType } from './merge-type.ts'
 import { applyConfig, currentEntries, type OwnershipContext, takeChanges, type VersionedObject } from './ownership.ts'
@@ -106,7 +106,7 @@ export class FieldManager {
     const { metadata } = next
     if (metadata === undefined) return next
     const previous = live?.metadata?.managedFields
-    const entries = entriesOfUpdate(previous, this.#subresource === '' ? metadata.managedFields : undefined)
+    const entries = yield* entriesOfUpdate(previous, this.#subresource === '' ? metadata.managedFields : undefined)
     delete metadata.managedFields
     // Objects that nobody applied to, and that were not tracked from the start, stay untracked.
     const isCreate = (live?.metadata?.uid ?? '') === ''
@@ -120,7 +120,7 @@ export class FieldManager {
         }
       }
       const tracked = yield* this.#track(before, next as JsonObject, entries, manager, time)
-      const written = writtenEntries(tracked, previous)
+      const written = yield* writingEntries(tracked, previous)
       if (written !== undefined) metadata.managedFields = written
     } catch (error) {
       // Items without keys cannot be told apart: rather no owners than wrong ones.
@@ -142,7 +142,7 @@ export class FieldManager {
     const patch = config as JsonObject
     if (isDeeperThan(patch, maxDepth)) throw new PatchError('badRequest', 'exceeded max depth')
     this.#requireOwnKind(patch)
-    const stored = this.#storedEntries(live)
+    const stored = yield* this.#storedEntries(live)
     const base = live === undefined ? { apiVersion: this.#apiVersion, kind: this.#kind } : withoutManagedFields(live)
     const apply = (forced: boolean) => this.#apply(base, patch, stored, { manager, time, force: forced })
     let result: KubernetesObject
@@ -165,7 +165,7 @@ export class FieldManager {
   }
 
   *#track(live: JsonObject, next: JsonObject, entries: ManagedEntries, manager: string, time: string): Steps<ManagedEntries> {
-    const current = currentEntries(entries, live, this.#context)
+    const current = yield* currentEntries(entries, live, this.#context)
     yield
     const taken = yield* takeChanges(live, next, current, this.#context)
     yield
@@ -176,7 +176,7 @@ export class FieldManager {
       const merged = previous === undefined ? { ...entry, set: taken } : withSet(previous, unionOf(previous.set, taken))
       current.set(identity, { ...merged, time })
     }
-    capUpdaters(current)
+    yield* cappingUpdaters(current)
     yield
     return current
   }
@@ -195,7 +195,7 @@ export class FieldManager {
     yield
     const entry = this.#entry(manager, 'Apply')
     const identity = identityOf(entry)
-    const current = currentEntries(tracked, live, this.#context)
+    const current = yield* currentEntries(tracked, live, this.#context)
     const applier = { identity, entry: current.get(identity) ?? entry }
     const { entries, object, same } = yield* this.#settled(applyConfig(live, config, current, applier, { ...this.#context, force }))
     yield
@@ -204,7 +204,7 @@ export class FieldManager {
       entries.set(identity, { ...own, apiVersion: this.#apiVersion, time: same ? own.time : time })
     }
     const result = object as KubernetesObject
-    const written = writtenEntries(entries)
+    const written = yield* writingEntries(entries)
     if (written !== undefined && result.metadata !== undefined) result.metadata.managedFields = written
     return result
   }
@@ -242,9 +242,9 @@ export class FieldManager {
     }
   }
 
-  #storedEntries(live: KubernetesObject | undefined): ManagedEntries {
+  *#storedEntries(live: KubernetesObject | undefined): Steps<ManagedEntries> {
     try {
-      return readStoredEntries(live?.metadata?.managedFields)
+      return yield* readingStoredEntries(live?.metadata?.managedFields)
     } catch (error) {
       throw new PatchError('internal', `failed to decode managed fields: ${(error as Error).message}`)
     }

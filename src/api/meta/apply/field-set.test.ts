@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Random, seededRandom } from '#base/random.ts'
+import { atOnce } from '#base/steps.ts'
 import {
   differenceOf,
   emptySet,
@@ -14,7 +15,9 @@ import {
   setOfPaths,
   subtreeDifferenceOf,
   unionOf,
+  uniting,
 } from './field-set.ts'
+import { ComparedSet } from './indexed-set.ts'
 import { canonicalElement, keyElement, printedPath, valueElement } from './path-element.ts'
 import { readFieldSet } from './read-field-set.ts'
 
@@ -43,6 +46,12 @@ test('sets obey the algebra of sets of paths', () => {
     assert.deepEqual(texts(unionOf(left, right)), [...new Set([...ours, ...theirs])].sort(), why)
     assert.deepEqual(texts(differenceOf(left, right)), [...ours].filter((path) => !theirs.has(path)).sort(), why)
     assert.deepEqual(texts(intersectionOf(left, right)), [...ours].filter(inBoth).sort(), why)
+    for (const uses of [1, 1000]) {
+      const compared = new ComparedSet(right, uses)
+      assert.deepEqual(ordered(compared.differenceFrom(left)), ordered(differenceOf(left, right)), why)
+      assert.deepEqual(ordered(compared.intersectionWith(left)), ordered(intersectionOf(left, right)), why)
+    }
+    assert.deepEqual(texts(atOnce(uniting([left, right, setOfPaths([['f:z']])]))), [...new Set([...ours, ...theirs, 'f:z'])].sort(), why)
     const below = (path: string): boolean => [...theirs].some((other) => path === other || path.startsWith(`${other} `))
     assert.deepEqual(texts(subtreeDifferenceOf(left, right)), [...ours].filter((path) => !below(path)).sort(), why)
     assert.equal(

@@ -5,6 +5,7 @@
  * Sets are never changed. Every operation hands back its argument, or parts of it, where nothing is different, so that
  * an entry nobody touched stays the same object. Keys come in any order; `ordered` puts them in the one that is stored.
  */
+import type { Steps } from '#base/steps.ts'
 import { compareElements, type PathElement, readElement } from './path-element.ts'
 
 export type FieldSet = { readonly [element: PathElement]: FieldSet }
@@ -44,6 +45,20 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
 export function unionOf(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right || isEmptySet(right)) return left
   return isEmptySet(left) ? right : unionOfNodes(left, right)
+}
+
+/** The union of many, by pairs: that of a long set and a short one takes as long as a copy of the long one. */
+export function* uniting(sets: readonly FieldSet[]): Steps<FieldSet> {
+  let left = sets
+  while (left.length > 1) {
+    const pairs: FieldSet[] = []
+    for (let index = 0; index < left.length; index += 2) {
+      pairs.push(unionOf(left[index] ?? emptySet, left[index + 1] ?? emptySet))
+      yield
+    }
+    left = pairs
+  }
+  return left[0] ?? emptySet
 }
 
 /** The union of what lies at and below two nodes. */

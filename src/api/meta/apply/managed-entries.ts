@@ -5,7 +5,8 @@ import type { V1ManagedFieldsEntry } from '#api/meta/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { remembered } from '#base/remembered.ts'
-import { emptySet, type FieldSet, ordered, unionOf } from './field-set.ts'
+import { atOnce, type Steps } from '#base/steps.ts'
+import { emptySet, type FieldSet, ordered, uniting } from './field-set.ts'
 import { compareTexts, goJson } from './path-element.ts'
 import { readFieldSet } from './read-field-set.ts'
 
@@ -40,15 +41,20 @@ const jsonOf = remembered(goJson)
 
 /** Reads entries of the server's own writing: their sets are taken as they are. */
 export function readStoredEntries(stored: readonly V1ManagedFieldsEntry[] | undefined): ManagedEntries {
-  return readEntries(stored ?? [], (entry) => entry.fieldsV1 ?? emptySet)
+  return atOnce(readingStoredEntries(stored))
+}
+
+/** As `readStoredEntries`, in steps. */
+export function readingStoredEntries(stored: readonly V1ManagedFieldsEntry[] | undefined): Steps<ManagedEntries> {
+  return readingEntries(stored ?? [], (entry) => entry.fieldsV1 ?? emptySet)
 }
 
 /** Reads entries that a client sent, which may be anything. */
-function readSentEntries(sent: readonly V1ManagedFieldsEntry[]): ManagedEntries {
-  return readEntries(sent, (entry) => (entry.fieldsV1 === undefined ? emptySet : readFieldSet(entry.fieldsV1)))
+function readingSentEntries(sent: readonly V1ManagedFieldsEntry[]): Steps<ManagedEntries> {
+  return readingEntries(sent, (entry) => (entry.fieldsV1 === undefined ? emptySet : readFieldSet(entry.fieldsV1)))
 }
 
-function readEntries(stored: readonly V1ManagedFieldsEntry[], setOf: (entry: V1ManagedFieldsEntry) => FieldSet): ManagedEntries {
+function* readingEntries(stored: readonly V1ManagedFieldsEntry[], setOf: (entry: V1ManagedFieldsEntry) => FieldSet): Steps<ManagedEntries> {
   const entries: ManagedEntries = new Map()
   for (const [index, entry] of stored.entries()) {
     const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsType } = entry
@@ -59,6 +65,7 @@ function readEntries(stored: readonly V1ManagedFieldsEntry[], setOf: (entry: V1M
     const set = setOf(entry)
     const read = { manager, operation, apiVersion, subresource, time, set, stored: entry } as const
     entries.set(identityOf(read), read)
+    yield
   }
   return entries
 }
@@ -69,9 +76,18 @@ export function withSet(entry: ManagedEntry, set: FieldSet): ManagedEntry {
 
 /** What to store: appliers first, then the oldest; undefined if nobody owns anything. `previous` itself where nothing changed. */
 export function writtenEntries(entries: ManagedEntries, previous?: V1ManagedFieldsEntry[]): V1ManagedFieldsEntry[] | undefined {
+  return atOnce(writingEntries(entries, previous))
+}
+
+/** As `writtenEntries`, in steps. */
+export function* writingEntries(entries: ManagedEntries, previous?: V1ManagedFieldsEntry[]): Steps<V1ManagedFieldsEntry[] | undefined> {
   if (entries.size === 0) return undefined
   const sorted = [...entries.values()].sort(compareEntries)
-  const written = sorted.map(writtenEntry)
+  const written: V1ManagedFieldsEntry[] = []
+  for (const entry of sorted) {
+    yield
+    written.push(writtenEntry(entry))
+  }
   const same = previous?.length === written.length && written.every((entry, index) => entry === previous[index])
   return same ? previous : written
 }
@@ -107,37 +123,45 @@ function compareTimes(left: string | undefined, right: string | undefined): numb
 
 /** Clients may write times with a zone or fractions; here they have neither. */
 function wholeSeconds(time: string): string {
-  if (time.length === 20 && time.endsWith('Z')) return time
+  return time.length === 20 && time.endsWith('Z') ? time : readSeconds(time)
+}
+
+const readSeconds = remembered((time) => {
   const moment = new Date(time)
   return Number.isNaN(moment.getTime()) ? time : `${moment.toISOString().slice(0, 19)}Z`
-}
+})
 
 const maxUpdaters = 10
 const oldUpdaters = 'ancient-changes'
 
 /** Merges the oldest of too many updaters, one bucket for each version. Changes `entries`. */
-export function capUpdaters(entries: ManagedEntries): void {
+export function* cappingUpdaters(entries: ManagedEntries): Steps<void> {
   const updaters = [...entries].filter(([, entry]) => entry.operation === 'Update')
   let surplus = updaters.length - maxUpdaters
   if (surplus <= 0) return
   updaters.sort(([leftId, left], [rightId, right]) => compareTimes(left.time, right.time) || compareTexts(leftId, rightId))
+  yield
   const oldest = new Map<string, string>()
+  const buckets = new Map<string, { bucket: Omit<ManagedEntry, 'set'>; sets: FieldSet[] }>()
   for (const [identity, entry] of updaters) {
-    if (surplus <= 0) return
-    const { apiVersion } = entry
+    if (surplus <= 0) break
+    const { apiVersion, time } = entry
     const first = oldest.get(apiVersion)
     if (first === undefined) {
       oldest.set(apiVersion, identity)
       continue
     }
-    const bucket = { manager: oldUpdaters, operation: 'Update', apiVersion, subresource: '' } as const
+    const bucket = { manager: oldUpdaters, operation: 'Update', apiVersion, subresource: '', time } as const
     const bucketId = identityOf(bucket)
-    const older = entries.get(bucketId) ?? entries.get(first)
-    if (!entries.has(bucketId)) entries.delete(first)
+    const older = buckets.get(bucketId)?.sets ?? [(entries.get(bucketId) ?? entries.get(first))?.set ?? emptySet]
+    if (!buckets.has(bucketId) && !entries.has(bucketId)) entries.delete(first)
     entries.delete(identity)
-    entries.set(bucketId, { ...bucket, time: entry.time, set: unionOf(entry.set, older?.set ?? emptySet) })
+    older.push(entry.set)
+    buckets.set(bucketId, { bucket, sets: older })
     surplus--
+    yield
   }
+  for (const [bucketId, { bucket, sets }] of buckets) entries.set(bucketId, { ...bucket, set: yield* uniting(sets) })
 }
 
 /** Whether a client asks to forget all owners: an empty list, or one entry that says nothing. */
@@ -149,21 +173,21 @@ function isReset(sent: readonly V1ManagedFieldsEntry[] | undefined): boolean {
 }
 
 /** The entries to go on with: those the client sent if they can be read, else those of the live object. */
-export function entriesOfUpdate(
+export function* entriesOfUpdate(
   live: readonly V1ManagedFieldsEntry[] | undefined,
   sent: readonly V1ManagedFieldsEntry[] | undefined,
-): ManagedEntries {
+): Steps<ManagedEntries> {
   if (isReset(sent)) return new Map()
   if (sent !== undefined && !equalJson(sent, live)) {
-    const entries = readable(() => readSentEntries(sent))
+    const entries = yield* readable(readingSentEntries(sent))
     if (entries !== undefined && entries.size > 0) return entries
   }
-  return readable(() => readStoredEntries(live)) ?? new Map()
+  return (yield* readable(readingStoredEntries(live))) ?? new Map()
 }
 
-function readable(read: () => ManagedEntries): ManagedEntries | undefined {
+function* readable(reading: Steps<ManagedEntries>): Steps<ManagedEntries | undefined> {
   try {
-    return read()
+    return yield* reading
   } catch {
     return undefined
   }

@@ -4,13 +4,14 @@ import type { Steps } from '#base/steps.ts'
 import { type Comparison, compareObjects } from './compare.ts'
 import { conflictError } from './conflict.ts'
 import type { FieldFilter } from './field-filter.ts'
-import { differenceOf, emptySet, type FieldSet, intersectionOf, isEmptySet, isSubset, unionOf } from './field-set.ts'
+import { differenceOf, emptySet, type FieldSet, isEmptySet, isSubset, unionOf } from './field-set.ts'
 import { fieldSetInSteps } from './field-set-of.ts'
+import { ComparedSet } from './indexed-set.ts'
 import { type ManagedEntries, type ManagedEntry, withSet } from './managed-entries.ts'
 import { mergeObjects } from './merge-objects.ts'
 import type { MergeType } from './merge-type.ts'
 import { named } from './named-failure.ts'
-import { type PruningVersions, prunedObject } from './prune.ts'
+import { type PruningVersions, pruning } from './prune.ts'
 import { reconciled } from './schema-fit.ts'
 
 /** An object in one version of its kind. */
@@ -25,28 +26,32 @@ export type OwnershipContext = PruningVersions & {
 }
 
 /** The entries fitted to the schema, without those of versions that are gone. */
-export function currentEntries(entries: ManagedEntries, live: JsonObject, context: OwnershipContext): ManagedEntries {
+export function* currentEntries(entries: ManagedEntries, live: JsonObject, context: OwnershipContext): Steps<ManagedEntries> {
   const current: ManagedEntries = new Map()
+  const types = new Map<string, MergeType | undefined>([[context.apiVersion, context.type]])
   for (const [identity, entry] of entries) {
-    const type = entry.apiVersion === context.apiVersion ? context.type : context.convert(live, entry.apiVersion)?.type
+    const { apiVersion } = entry
+    if (!types.has(apiVersion)) types.set(apiVersion, context.convert(live, apiVersion)?.type)
+    const type = types.get(apiVersion)
     if (type !== undefined) current.set(identity, withSet(entry, reconciled(entry.set, type)))
+    yield
   }
   return current
 }
 
 /** Takes what the update changed from its owners in `entries`, which it changes; returns what the updater owns of it. */
 export function* takeChanges(live: JsonObject, next: JsonObject, entries: ManagedEntries, context: OwnershipContext): Steps<FieldSet> {
-  const comparisons = new Comparisons(live, next, context)
+  const comparisons = new Comparisons(live, next, context, entries.size)
   for (const [identity, entry] of entries) {
     const changes = comparisons.at(entry.apiVersion)
     yield
-    const set = changes === undefined ? undefined : differenceOf(entry.set, changes.touched)
+    const set = changes?.touched.differenceFrom(entry.set)
     if (set === undefined || isEmptySet(set)) entries.delete(identity)
     else if (set !== entry.set) entries.set(identity, withSet(entry, set))
   }
   const changes = comparisons.at(context.apiVersion)
   yield
-  return context.ownable(changes?.changed ?? emptySet)
+  return context.ownable(changes?.changed.set ?? emptySet)
 }
 
 export type Applied = { entries: ManagedEntries; object: JsonObject /** Whether the object is what it was before. */; same: boolean }
@@ -77,11 +82,11 @@ export function* applyConfig(
   if (!keepsAll && !isEmptySet(last.set)) {
     // With what nobody can own, such as the name: it keeps the metadata from being pruned.
     settled.set(identity, { ...applier.entry, set: spoken })
-    object = prunedObject(object, last, settled, context)
+    object = yield* pruning(object, last, settled, context)
     yield
   }
   settled.set(identity, { ...applier.entry, set: last !== undefined && keepsAll && isSubset(set, last.set) ? last.set : set })
-  const comparisons = new Comparisons(live, object, context)
+  const comparisons = new Comparisons(live, object, context, settled.size)
   const conflicts: { owner: ManagedEntry; fields: FieldSet }[] = []
   for (const [owner, entry] of settled) {
     if (owner === identity) continue
@@ -91,9 +96,9 @@ export function* applyConfig(
       settled.delete(owner)
       continue
     }
-    const fields = intersectionOf(entry.set, changes.changed)
+    const fields = changes.changed.intersectionWith(entry.set)
     if (!isEmptySet(fields)) conflicts.push({ owner: entry, fields })
-    settled.set(owner, withSet(entry, differenceOf(differenceOf(entry.set, fields), changes.removed)))
+    settled.set(owner, withSet(entry, changes.removed.differenceFrom(differenceOf(entry.set, fields))))
   }
   if (conflicts.length > 0 && !context.force) throw conflictError(conflicts)
   for (const [owner, entry] of settled) if (isEmptySet(entry.set)) settled.delete(owner)
@@ -102,7 +107,7 @@ export function* applyConfig(
   return { entries: settled, object, same: unchanged?.isSame === true && equalJson(live, object) }
 }
 
-type Changes = { removed: FieldSet; changed: FieldSet; touched: FieldSet; isSame: boolean }
+type Changes = { removed: ComparedSet; changed: ComparedSet; touched: ComparedSet; isSame: boolean }
 
 /** The changes of a write as each version of the kind shows them. */
 class Comparisons {
@@ -110,8 +115,11 @@ class Comparisons {
   readonly #next: JsonObject
   readonly #context: OwnershipContext
   readonly #found = new Map<string, Changes | undefined>()
+  /** With how many entries they will be compared. */
+  readonly #uses: number
 
-  constructor(live: JsonObject, next: JsonObject, context: OwnershipContext) {
+  constructor(live: JsonObject, next: JsonObject, context: OwnershipContext, uses: number) {
+    this.#uses = uses
     this.#live = live
     this.#next = next
     this.#context = context
@@ -133,7 +141,8 @@ class Comparisons {
     const all = unionOf(comparison.modified, comparison.added)
     const changed = filter === undefined ? all : filter(all)
     const removed = filter === undefined ? comparison.removed : filter(comparison.removed)
-    return { removed, changed, touched: unionOf(changed, removed), isSame }
+    const compared = (set: FieldSet) => new ComparedSet(set, this.#uses)
+    return { removed: compared(removed), changed: compared(changed), touched: compared(unionOf(changed, removed)), isSame }
   }
 
   #comparison(apiVersion: string): Comparison | undefined {
