@@ -41,7 +41,7 @@ export default async function run(bench: Bench): Promise<void> {
   )
   const own = new ProxyThreads({ count: cores, clock: systemClock, logger: silentLogger })
   own.apply({
-    ...{ removedSites: [], removedBackends: [], certificates: [], removedCertificates: [] },
+    ...{ removedSites: [], removedBackends: [], pairs: [], removedPairs: [], certificates: [], removedCertificates: [] },
     backends: [['default/web:80', { protocol: 'http', endpoints: [{ host: '127.0.0.1', port: backendPort }] }]],
     sites: [
       {

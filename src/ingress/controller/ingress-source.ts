@@ -106,7 +106,7 @@ export function ingressComplaints(
     if (knows.hasCertificate(secret)) continue
     found.push({
       reason: 'CertificateNotFound',
-      message: `secret "${secret}" does not hold a certificate (type kubernetes.io/tls, tls.crt and tls.key)`,
+      message: `secret "${secret}" does not hold a certificate (type kubernetes.io/tls, tls.crt and tls.key, 64 KiB at most)`,
     })
   }
   if (

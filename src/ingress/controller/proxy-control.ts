@@ -15,6 +15,7 @@ import { Listeners, type SpareAddresses, type WantedListener } from '#ingress/co
 import { ProxyState } from '#ingress/controller/proxy-state.ts'
 import type { BackendReference, Source } from '#ingress/controller/source.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
+import type { CertificatePair } from '#ingress/data-plane/certificate-table.ts'
 import type { DataPlane } from '#ingress/data-plane/proxy-threads.ts'
 import { selfSignedCertificate } from '#ingress/data-plane/self-signed-certificate.ts'
 
@@ -32,6 +33,8 @@ export type ProxyControlOptions = {
 }
 
 const serviceIndex = 'service'
+/** A chain of ten with large keys has 20 KiB; every thread has a copy. */
+const mostPairBytes = 64 << 10
 /** Changes that come together are told together. */
 const gatherMs = 20
 const retryMs = 30_000
@@ -44,6 +47,7 @@ export class ProxyControl {
   readonly #services: Informer<V1Service>
   readonly #slices: Informer<V1EndpointSlice>
   readonly #secrets: Informer<V1Secret>
+  readonly #pairs = new WeakMap<V1Secret, CertificatePair>()
   readonly #wanted = new Map<string, readonly WantedListener[]>()
   readonly #onReferenceChange = new Set<() => void>()
   #dataPlane: DataPlane | undefined
@@ -70,10 +74,15 @@ export class ProxyControl {
     return this.#services.get(namespace, name)
   }
 
-  certificate(secret: string): { cert: string; key: string } | undefined {
+  certificate(secret: string): CertificatePair | undefined {
     const [namespace = '', name = ''] = secret.split('/')
-    const { 'tls.crt': cert, 'tls.key': key } = this.#secrets.get(namespace, name)?.data ?? {}
-    return cert && key ? { cert: decoded(cert), key: decoded(key) } : undefined
+    const object = this.#secrets.get(namespace, name)
+    if (object === undefined) return undefined
+    const known = this.#pairs.get(object)
+    if (known !== undefined) return known
+    const pair = pairIn(object)
+    if (pair !== undefined) this.#pairs.set(object, pair)
+    return pair
   }
 
   get spareAddresses(): readonly string[] {
@@ -203,4 +212,11 @@ export class ProxyControl {
 }
 
 const serviceOf = ({ metadata }: V1EndpointSlice): string => `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ''}`
+
+function pairIn({ data }: V1Secret): CertificatePair | undefined {
+  const { 'tls.crt': cert, 'tls.key': key } = data ?? {}
+  if (!cert || !key || (cert.length + key.length) * 0.75 > mostPairBytes) return undefined
+  return { cert: decoded(cert), key: decoded(key) }
+}
+
 const decoded = (text: string): string => Buffer.from(text, 'base64').toString('utf8')

@@ -1,13 +1,14 @@
 import { type BackendReference, backendKey, type CertificateReference, type Source } from '#ingress/controller/source.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
-import type { ProxyUpdate, SiteCertificate } from '#ingress/data-plane/ingress-proxy.ts'
+import type { CertificatePair, SiteCertificate } from '#ingress/data-plane/certificate-table.ts'
+import type { ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
 import { type Site, siteKey } from '#ingress/routing/route.ts'
 
 /** What the proxy cannot know by itself. */
 export type Resolver = {
   backend(reference: BackendReference): Backend
   /** Undefined where there is no such secret, or it holds no certificate. */
-  certificate(secret: string): { cert: string; key: string } | undefined
+  certificate(secret: string): CertificatePair | undefined
 }
 
 /** Who asks for one thing, and what was last sent of it. */
@@ -21,12 +22,15 @@ export class ProxyState {
   readonly #sites = new Map<string, Shared<Site>>()
   readonly #backends = new Map<string, Shared<BackendReference>>()
   readonly #certificates = new Map<string, Shared<CertificateReference>>()
+  /** What was last sent, by secret: once, however many hosts show it. */
+  readonly #pairs = new Map<string, CertificatePair>()
   /** Which of them a service or a secret decides. */
   readonly #byService = new Map<string, Set<string>>()
   readonly #bySecret = new Map<string, Set<string>>()
   readonly #dirtySites = new Set<string>()
   readonly #dirtyBackends = new Set<string>()
   readonly #dirtyCertificates = new Set<string>()
+  readonly #dirtySecrets = new Set<string>()
 
   get isEmpty(): boolean {
     return this.#sources.size === 0
@@ -43,6 +47,7 @@ export class ProxyState {
     for (const certificate of source.certificates) {
       ask(this.#certificates, this.#dirtyCertificates, certificateKey(certificate), key, certificate)
       link(this.#bySecret, certificate.secret, certificateKey(certificate))
+      this.#dirtySecrets.add(certificate.secret)
     }
   }
 
@@ -60,6 +65,7 @@ export class ProxyState {
       const others = this.#certificates.get(certificateKey(certificate))?.askers.values() ?? []
       if (![...others].some(({ secret }) => secret === certificate.secret))
         unlink(this.#bySecret, certificate.secret, certificateKey(certificate))
+      this.#dirtySecrets.add(certificate.secret)
     }
   }
 
@@ -69,6 +75,7 @@ export class ProxyState {
   }
 
   secretChanged(secret: string): boolean {
+    if (this.#bySecret.has(secret)) this.#dirtySecrets.add(secret)
     return markAll(this.#bySecret.get(secret), this.#dirtyCertificates)
   }
 
@@ -92,8 +99,28 @@ export class ProxyState {
       if (certificate === undefined) removedCertificates.push({ listener, host })
       else certificates.push(certificate)
     })
-    const update = { sites, removedSites, backends, removedBackends, certificates, removedCertificates }
+    const { pairs, removedPairs } = this.#takePairs(resolver)
+    const update = { sites, removedSites, backends, removedBackends, pairs, removedPairs, certificates, removedCertificates }
     return Object.values(update).some(({ length }) => length > 0) ? update : undefined
+  }
+
+  #takePairs({ certificate }: Resolver): Pick<ProxyUpdate, 'pairs' | 'removedPairs'> {
+    const pairs: [string, CertificatePair][] = []
+    const removedPairs: string[] = []
+    for (const secret of this.#dirtySecrets) {
+      const before = this.#pairs.get(secret)
+      const pair = this.#bySecret.has(secret) ? certificate(secret) : undefined
+      if (pair?.cert === before?.cert && pair?.key === before?.key) continue
+      if (pair === undefined) {
+        this.#pairs.delete(secret)
+        removedPairs.push(secret)
+      } else {
+        this.#pairs.set(secret, pair)
+        pairs.push([secret, pair])
+      }
+    }
+    this.#dirtySecrets.clear()
+    return { pairs, removedPairs }
   }
 }
 
@@ -156,8 +183,7 @@ function mergedSite(askers: readonly Site[]): Site | undefined {
 
 function certificateOf(askers: readonly CertificateReference[], resolver: Resolver): SiteCertificate | undefined {
   for (const { listener, host, secret } of [...askers].sort((one, other) => (one.order < other.order ? -1 : 1))) {
-    const pair = resolver.certificate(secret)
-    if (pair !== undefined) return { listener, host, ...pair }
+    if (resolver.certificate(secret) !== undefined) return { listener, host, secret }
   }
   return undefined
 }

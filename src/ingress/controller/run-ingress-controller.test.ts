@@ -89,17 +89,22 @@ test('the proxy hears of what has changed, and of nothing else', async () => {
   const data = { 'tls.crt': btoa(cert), 'tls.key': btoa(key) }
   await client.create(Secret, { metadata: { name: 'cert', namespace: 'default' }, type: 'kubernetes.io/tls', data })
   await world.settle()
+  const told = dataPlane.updates.splice(0)
   assert.deepEqual(
-    dataPlane.updates.splice(0).flatMap(({ certificates }) => certificates),
-    [{ listener: 'https', host: 'a.com', cert, key }],
+    told.flatMap(({ certificates }) => certificates),
+    [{ listener: 'https', host: 'a.com', secret: 'default/cert' }],
+  )
+  assert.deepEqual(
+    told.flatMap(({ pairs }) => pairs),
+    [['default/cert', { cert, key }]],
   )
 
   await client.delete(Ingress, { namespace: 'default', name: 'a' })
   await world.settle()
   const [last] = dataPlane.updates
   assert.deepEqual(
-    [last?.removedSites.length, last?.removedBackends, last?.removedCertificates],
-    [2, ['default/web:80'], [{ listener: 'https', host: 'a.com' }]],
+    [last?.removedSites.length, last?.removedBackends, last?.removedCertificates, last?.removedPairs],
+    [2, ['default/web:80'], [{ listener: 'https', host: 'a.com' }], ['default/cert']],
   )
 })
 

@@ -36,7 +36,7 @@ async function saying(under: ProxyUnderTest, answer: string): Promise<string[]> 
       socket.write(answer, 'latin1')
     })
   })
-  under.backend('a', [await under.add(server)])
+  under.backend('a', [await under.add(server as never)])
   under.route('', 'a')
   return heard
 }

@@ -310,9 +310,13 @@ test('certificates are chosen by name, and a new one takes the place of the old 
   under.backend('a', [port])
   under.route('a.example', 'a')
   under.update({
+    pairs: [
+      ['one', certificateFor('a.example', 'first')],
+      ['two', certificateFor('*.b.example')],
+    ],
     certificates: [
-      { listener: 'https', host: 'a.example', ...certificateFor('a.example', 'first') },
-      { listener: 'https', host: '*.b.example', ...certificateFor('*.b.example') },
+      { listener: 'https', host: 'a.example', secret: 'one' },
+      { listener: 'https', host: '*.b.example', secret: 'two' },
     ],
   })
   const open = async (servername: string) => {
@@ -329,7 +333,7 @@ test('certificates are chosen by name, and a new one takes the place of the old 
   }
   const { socket, names } = await open('a.example')
   assert.equal(names, 'DNS:a.example, DNS:first')
-  under.update({ certificates: [{ listener: 'https', host: 'a.example', ...certificateFor('a.example', 'second') }] })
+  under.update({ pairs: [['one', certificateFor('a.example', 'second')]] })
   socket.write('GET / HTTP/1.1\r\nHost: a.example\r\n\r\n')
   let answer = ''
   while (!answer.endsWith('https')) answer += String((await once(socket, 'data'))[0])
@@ -345,8 +349,14 @@ test('certificates are chosen by name, and a new one takes the place of the old 
     assert.equal(opened.names, expected, name)
     opened.socket.destroy()
   }
-  under.update({ certificates: [{ listener: 'https', host: 'c.example', cert: 'no', key: 'pem' }] })
-  assert.match(under.complaints.join(), /the certificate for c\.example cannot be used/)
+  under.update({
+    pairs: [['three', { cert: 'no', key: 'pem' }]],
+    certificates: [{ listener: 'https', host: 'c.example', secret: 'three' }],
+  })
+  const refused = await open('c.example')
+  assert.equal(refused.names, 'DNS:fallback.example')
+  refused.socket.destroy()
+  assert.match(under.complaints.join(), /the certificate of secret three cannot be used/)
 })
 
 test('gRPC goes through: HTTP/2 on both sides, with and without TLS, trailers at the end', async () => {

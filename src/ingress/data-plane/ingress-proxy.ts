@@ -1,35 +1,18 @@
-import {
-  type AcceptedStream,
-  type ByteStream,
-  type Certificate,
-  connectStream,
-  listenStreams,
-  openCertificate,
-  type StreamListener,
-} from '#base/byte-streams.ts'
+import { type AcceptedStream, type ByteStream, connectStream, listenStreams, type StreamListener } from '#base/byte-streams.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
-import { errorMessage } from '#base/error-message.ts'
 import { type Http2ServerSession, serveHttp2 } from '#base/http2-sessions.ts'
 import type { Random } from '#base/random.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
 import { BackendTable } from '#ingress/data-plane/backend-table.ts'
+import { type CertificatePair, CertificateTable, type SiteCertificate } from '#ingress/data-plane/certificate-table.ts'
 import type { Entrance } from '#ingress/data-plane/exchange.ts'
 import { type Forwarding, forward } from '#ingress/data-plane/forward.ts'
 import { Http1Client } from '#ingress/data-plane/http1-client.ts'
 import { Http2Answer } from '#ingress/data-plane/http2-client.ts'
 import { RequestCounts } from '#ingress/data-plane/request-counts.ts'
-import { HostIndex } from '#ingress/routing/host-index.ts'
 import type { Site } from '#ingress/routing/route.ts'
 import { RoutingTable } from '#ingress/routing/routing-table.ts'
-
-/** What is shown to clients that ask for the host at the listener. */
-export type SiteCertificate = {
-  readonly listener: string /** Empty: any. */
-  readonly host: string
-  readonly cert: string
-  readonly key: string
-}
 
 /** What has changed. Plain data. */
 export type ProxyUpdate = {
@@ -37,6 +20,9 @@ export type ProxyUpdate = {
   readonly removedSites: readonly string[]
   readonly backends: readonly (readonly [key: string, backend: Backend])[]
   readonly removedBackends: readonly string[]
+  /** By secret. */
+  readonly pairs: readonly (readonly [secret: string, pair: CertificatePair])[]
+  readonly removedPairs: readonly string[]
   readonly certificates: readonly SiteCertificate[]
   readonly removedCertificates: readonly Pick<SiteCertificate, 'listener' | 'host'>[]
 }
@@ -51,7 +37,7 @@ export type ProxyListener = {
   readonly isSecure: boolean
   readonly sharesPort: boolean
   /** Shown to clients that ask for no host that has a certificate. */
-  readonly fallback?: { readonly cert: string; readonly key: string } | undefined
+  readonly fallback?: CertificatePair | undefined
 }
 
 const sweepMs = 1000
@@ -63,7 +49,7 @@ export class IngressProxy {
   readonly #clock: Clock
   readonly #routes = new RoutingTable()
   readonly #backends: BackendTable
-  readonly #certificates = new Map<string, HostIndex<Certificate>>()
+  readonly #certificates: CertificateTable
   readonly #listeners = new Map<string, StreamListener>()
   readonly #clients = new Set<Http1Client>()
   readonly #sessions = new Set<Http2ServerSession>()
@@ -78,6 +64,7 @@ export class IngressProxy {
   constructor({ clock, random, onError }: { clock: Clock; random: Random; onError(message: string): void }) {
     this.#clock = clock
     this.#onError = onError
+    this.#certificates = new CertificateTable(onError)
     this.#backends = new BackendTable({ clock, connect: connectStream }, random)
     this.#parts = {
       ...{ routes: this.#routes, backends: this.#backends, clock, random, active: this.#active, counts: this.counts },
@@ -88,10 +75,12 @@ export class IngressProxy {
   apply(update: ProxyUpdate): void {
     // Whom a route leads to is known before the route is.
     for (const [key, backend] of update.backends) this.#backends.set(key, backend)
-    for (const certificate of update.certificates) this.#setCertificate(certificate)
+    for (const [secret, pair] of update.pairs) this.#certificates.setPair(secret, pair)
+    for (const certificate of update.certificates) this.#certificates.set(certificate)
     for (const site of update.sites) this.#routes.set(site)
     for (const key of update.removedSites) this.#routes.delete(key)
-    for (const { listener, host } of update.removedCertificates) this.#certificates.get(listener)?.delete(host, 'label')
+    for (const certificate of update.removedCertificates) this.#certificates.delete(certificate)
+    for (const secret of update.removedPairs) this.#certificates.deletePair(secret)
     for (const key of update.removedBackends) this.#backends.delete(key)
   }
 
@@ -106,7 +95,7 @@ export class IngressProxy {
           isSecure && fallback !== undefined
             ? {
                 ...{ fallback, alpn: ['h2', 'http/1.1'] },
-                certificateFor: (name: string) => this.#certificates.get(listener)?.find(name.toLowerCase()),
+                certificateFor: (name: string) => this.#certificates.find(listener, name),
               }
             : undefined,
       }),
@@ -138,16 +127,6 @@ export class IngressProxy {
     for (const stream of this.#streams) stream.destroy()
     this.#backends.close()
     this.#sweeper?.cancel()
-  }
-
-  #setCertificate({ listener, host, cert, key }: SiteCertificate): void {
-    const index = this.#certificates.get(listener) ?? new HostIndex<Certificate>()
-    this.#certificates.set(listener, index)
-    try {
-      index.set(host, 'label', openCertificate(cert, key))
-    } catch (error) {
-      this.#onError(`the certificate for ${host || 'any host'} cannot be used: ${errorMessage(error)}`)
-    }
   }
 
   #accept({ stream, remoteAddress, alpn, serverName }: AcceptedStream, { listener, isSecure, shownPort }: ProxyListener): void {

@@ -134,6 +134,7 @@ export class ProxyThreads implements DataPlane {
 class ProxyConfiguration {
   readonly #sites = new Map<string, ProxyUpdate['sites'][number]>()
   readonly #backends = new Map<string, ProxyUpdate['backends'][number]>()
+  readonly #pairs = new Map<string, ProxyUpdate['pairs'][number]>()
   readonly #certificates = new Map<string, ProxyUpdate['certificates'][number]>()
 
   add(update: ProxyUpdate): void {
@@ -141,14 +142,17 @@ class ProxyConfiguration {
     for (const key of update.removedSites) this.#sites.delete(key)
     for (const entry of update.backends) this.#backends.set(entry[0], entry)
     for (const key of update.removedBackends) this.#backends.delete(key)
+    for (const entry of update.pairs) this.#pairs.set(entry[0], entry)
+    for (const secret of update.removedPairs) this.#pairs.delete(secret)
     for (const each of update.certificates) this.#certificates.set(`${each.listener} ${each.host}`, each)
     for (const { listener, host } of update.removedCertificates) this.#certificates.delete(`${listener} ${host}`)
   }
 
   everything(): ProxyUpdate {
     return {
-      ...{ sites: [...this.#sites.values()], backends: [...this.#backends.values()], certificates: [...this.#certificates.values()] },
-      ...{ removedSites: [], removedBackends: [], removedCertificates: [] },
+      ...{ sites: [...this.#sites.values()], backends: [...this.#backends.values()] },
+      ...{ pairs: [...this.#pairs.values()], certificates: [...this.#certificates.values()] },
+      ...{ removedSites: [], removedBackends: [], removedPairs: [], removedCertificates: [] },
     }
   }
 }

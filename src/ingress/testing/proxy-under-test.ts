@@ -9,7 +9,10 @@ import { IngressProxy, type ProxyUpdate } from '#ingress/data-plane/ingress-prox
 import { selfSignedCertificate } from '#ingress/data-plane/self-signed-certificate.ts'
 import type { Route } from '#ingress/routing/route.ts'
 
-const nothing: ProxyUpdate = { sites: [], removedSites: [], backends: [], removedBackends: [], certificates: [], removedCertificates: [] }
+const nothing: ProxyUpdate = {
+  ...{ sites: [], removedSites: [], backends: [], removedBackends: [] },
+  ...{ pairs: [], removedPairs: [], certificates: [], removedCertificates: [] },
+}
 
 export class ProxyUnderTest implements AsyncDisposable {
   readonly proxy = new IngressProxy({ clock: systemClock, random: seededRandom(1), onError: (message) => this.complaints.push(message) })
