@@ -33,6 +33,8 @@ type DocumentV3 = {
   paths(): Iterable<PathItem>
   listsGroupVersion(group: string, version: string): boolean
   readonly custom?: CustomTypes
+  /** What it was made for, where that is not its name alone. */
+  readonly served?: readonly ResourceDefinition[]
 }
 
 type Built = { readonly hash: string; readonly compressed: Buffer }
@@ -140,17 +142,25 @@ export class OpenApiDocuments {
   #documentsOf(definitions: readonly ResourceDefinition[]): Map<string, DocumentV3> {
     const documents = new Map<string, DocumentV3>()
     const isCore = (group: string, version: string) => group === '' && version === 'v1'
+    // With thousands of custom resources most are what they were, and hashing all of them takes long.
+    const keep = (name: string, served: DocumentV3['served'], make: () => DocumentV3) => {
+      const known = this.#documents.get(name)
+      documents.set(name, known !== undefined && isSame(known.served, served) ? known : make())
+    }
     for (const [name, item] of Object.entries(otherPaths)) {
-      documents.set(name, { hash: this.#hash(name), paths: () => [item], listsGroupVersion: isCore })
+      keep(name, undefined, () => ({ hash: this.#hash(name), paths: () => [item], listsGroupVersion: isCore }))
     }
     const versions = Map.groupBy(definitions, ({ group, version }) => rootOf(group, version).slice(1))
     for (const [name, served] of versions) {
       const [{ group, version }] = served as [ResourceDefinition]
       if (group !== '') {
-        const item = groupInformation(group)
-        documents.set(`apis/${group}`, { hash: this.#hash(group), paths: () => [item], listsGroupVersion: isCore })
+        keep(`apis/${group}`, undefined, () => {
+          const item = groupInformation(group)
+          return { hash: this.#hash(group), paths: () => [item], listsGroupVersion: isCore }
+        })
       }
-      documents.set(name, {
+      keep(name, served, () => ({
+        served,
         hash: this.#hash(JSON.stringify(served.map(signature))),
         custom: customTypesOf(served),
         *paths() {
@@ -158,7 +168,7 @@ export class OpenApiDocuments {
           for (const definition of served) yield* resourcePaths(definition)
         },
         listsGroupVersion: (eachGroup, eachVersion) => isCore(eachGroup, eachVersion) || (eachGroup === group && eachVersion === version),
-      })
+      }))
     }
     return new Map([...documents].sort(([one], [other]) => (one < other ? -1 : 1)))
   }
@@ -171,6 +181,10 @@ export class OpenApiDocuments {
     this.#schemaHash ??= createHash('sha256').update(`${this.#options.version}\n`).update(schemaLines).digest('hex')
     return createHash('sha512').update(`${this.#schemaHash}\n${text}`).digest('hex').toUpperCase()
   }
+}
+
+function isSame(some: DocumentV3['served'], others: DocumentV3['served']): boolean {
+  return some === others || (some?.length === others?.length && some?.every((each, index) => each === others?.[index]) === true)
 }
 
 function* pathsOf(documents: readonly DocumentV3[]): Generator<PathItem> {
