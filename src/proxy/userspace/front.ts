@@ -13,6 +13,8 @@ export type FrontOptions = {
   turns: RoundRobin
   /** Changes with the service. */
   plan: PortPlan
+  /** Shared by all fronts. */
+  open: OpenConversations
   /** The endpoints for a client; none: it is turned away. */
   choose(plan: PortPlan, client: string): readonly Endpoint[]
 }
@@ -73,16 +75,47 @@ function join(client: TcpConnection, server: TcpConnection): void {
   server.stream.pipe(client.stream)
 }
 
-type Conversation = { endpoint: Endpoint; socket: UdpSocket; timer: Timer }
+/**
+ * Conversations in datagrams of all fronts, each of which holds a socket: anybody may begin one in any name. Where there are too many, the
+ * one that was silent for longest ends.
+ */
+export class OpenConversations {
+  readonly #most: number
+  /** What ends each, the one that was silent for longest first. */
+  readonly #ends = new Set<() => void>()
 
-async function openUdpFront({ at, sockets, clock, turns, choose, ...options }: FrontOptions): Promise<Front> {
+  constructor(most = 4096) {
+    this.#most = most
+  }
+
+  /** It begins, or something was said. */
+  heard(end: () => void): void {
+    this.#ends.delete(end)
+    this.#ends.add(end)
+    if (this.#ends.size <= this.#most) return
+    for (const oldest of this.#ends) {
+      oldest()
+      return
+    }
+  }
+
+  ended(end: () => void): void {
+    this.#ends.delete(end)
+  }
+}
+
+type Conversation = { endpoint: Endpoint; socket: UdpSocket; timer: Timer; end(): void }
+
+async function openUdpFront({ at, sockets, clock, turns, choose, open, ...options }: FrontOptions): Promise<Front> {
   let { plan } = options
   const conversations = new Map<string, Conversation>()
   const end = (key: string) => {
     const conversation = conversations.get(key)
+    if (conversation === undefined) return
     conversations.delete(key)
-    conversation?.timer.cancel()
-    conversation?.socket.close()
+    open.ended(conversation.end)
+    conversation.timer.cancel()
+    conversation.socket.close()
   }
   const begin = (key: string, from: SocketAddress): Conversation | undefined => {
     const [endpoint] = turns.order(choose(plan, from.host), from.host, plan.port.affinitySeconds)
@@ -93,8 +126,9 @@ async function openUdpFront({ at, sockets, clock, turns, choose, ...options }: F
       (message) => listener.send(message, from),
       () => end(key),
     )
-    const conversation = { endpoint, socket, timer: clock.after(datagramIdleMs, () => end(key)) }
+    const conversation = { endpoint, socket, timer: clock.after(datagramIdleMs, () => end(key)), end: () => end(key) }
     conversations.set(key, conversation)
+    open.heard(conversation.end)
     return conversation
   }
   const listener = await sockets.bindUdp(at, (message, from) => {
@@ -103,6 +137,7 @@ async function openUdpFront({ at, sockets, clock, turns, choose, ...options }: F
     if (known !== undefined) {
       known.timer.cancel()
       known.timer = clock.after(datagramIdleMs, () => end(key))
+      open.heard(known.end)
     }
     ;(known ?? begin(key, from))?.socket.send(message)
   })

@@ -36,3 +36,20 @@ test('a client stays with its endpoint until its time is up or the endpoint goes
   assert.equal(ask('x'), 'c', 'its time is up')
   assert.equal(ask('x', endpoints.slice(0, 2)), first(endpoints.slice(1, 2)), 'its endpoint is gone')
 })
+
+test('clients who stay away are forgotten, though others before them come again and again; and there is a most of them', async () => {
+  const clock = new VirtualClock()
+  const turns = new RoundRobin(clock)
+  const [endpoint] = endpoints
+  assert.ok(endpoint)
+  const living = ['a', 'b', 'c', 'd', 'e']
+  for (const client of living) turns.served(client, endpoint, 10)
+  for (let index = 0; index < 1000; index++) {
+    await clock.advance(1000)
+    turns.served(`once ${index}`, endpoint, 10)
+    for (const client of living) turns.served(client, endpoint, 10)
+  }
+  assert.ok(turns.clientCount < 30, `${turns.clientCount}`)
+  for (let index = 0; index < 100_000; index++) turns.served(`spoofed ${index}`, endpoint, 10_000)
+  assert.equal(turns.clientCount, 65_536)
+})

@@ -1,6 +1,9 @@
 import type { Clock } from '#base/clock.ts'
 import type { Endpoint } from '#proxy/service-table/endpoint.ts'
 
+/** Datagrams may come in anybody's name. */
+const mostClients = 65_536
+
 type Client = { endpoint: string; untilMs: number }
 
 /** Endpoints of one port in turn; where a client is to stay with its endpoint, the one it had. */
@@ -25,8 +28,14 @@ export class RoundRobin {
   /** The client is served by that endpoint. */
   served(client: string, { text }: Endpoint, affinitySeconds: number | undefined): void {
     if (affinitySeconds === undefined) return
+    // At the end: those who stayed away for longest come first.
+    this.#clients.delete(client)
     this.#clients.set(client, { endpoint: text, untilMs: this.#clock.now() + affinitySeconds * 1000 })
     this.#forgetOld()
+  }
+
+  get clientCount(): number {
+    return this.#clients.size
   }
 
   /** Those who stayed away for long, a few at a time. */
@@ -34,7 +43,7 @@ export class RoundRobin {
     let looked = 0
     for (const [client, { untilMs }] of this.#clients) {
       if (++looked > 4) return
-      if (untilMs <= this.#clock.now()) this.#clients.delete(client)
+      if (untilMs <= this.#clock.now() || this.#clients.size > mostClients) this.#clients.delete(client)
     }
   }
 }

@@ -8,7 +8,7 @@ import { type Endpoint, hostPort } from '#proxy/service-table/endpoint.ts'
 import type { Outcome, PortPlan } from '#proxy/service-table/port-plan.ts'
 import { type IpFamily, ipFamilies } from '#proxy/service-table/service-port.ts'
 import type { ServiceTable } from '#proxy/service-table/service-table.ts'
-import { type Front, openFront } from '#proxy/userspace/front.ts'
+import { type Front, OpenConversations, openFront } from '#proxy/userspace/front.ts'
 import { RoundRobin } from '#proxy/userspace/round-robin.ts'
 import { isInRange } from '#wire/nftables/address-ranges.ts'
 
@@ -36,6 +36,7 @@ export class UserspaceBackend implements ProxyBackend {
   /** By service, what is open, by protocol and address. */
   readonly #open = new Map<string, Map<string, Open>>()
   readonly #turns = new Map<string, RoundRobin>()
+  readonly #conversations = new OpenConversations()
   readonly #routes = new Set<string>()
   #hasWarnedOfAddresses = false
 
@@ -118,7 +119,7 @@ export class UserspaceBackend implements ProxyBackend {
     await this.#own(at.host)
     try {
       return await openFront({
-        ...{ at, sockets, clock, logger, plan, turns: this.#turnsOf(plan) },
+        ...{ at, sockets, clock, logger, plan, turns: this.#turnsOf(plan), open: this.#conversations },
         choose: (current, client) => this.#choose({ ...now(), plan: current }, client),
       })
     } catch (error) {
