@@ -12,6 +12,7 @@ const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString(
 for (const [name, token] of [
   ['no base64', 'a b'],
   ['no JSON', 'bad'],
+  ['nothing', encoded(null)],
   ['another version', encoded({ v: 'v2', rv: 1, start: 'a' })],
   ['revision 0', encoded({ v: 'meta.k8s.io/v1', rv: 0, start: 'a' })],
   ['no start', encoded({ v: 'meta.k8s.io/v1', rv: 1 })],

@@ -19,7 +19,8 @@ export function parseContinueToken(token: string): Continuation {
   const text = Buffer.from(token, 'base64url').toString('utf8')
   let parsed: { v?: unknown; rv?: unknown; start?: unknown }
   try {
-    parsed = JSON.parse(text)
+    // As Go has it, null says nothing.
+    parsed = JSON.parse(text) ?? {}
   } catch {
     // Go looks at bytes.
     const first = Buffer.from(token, 'base64url').toString('latin1').trim()[0] ?? ''
