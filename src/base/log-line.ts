@@ -17,7 +17,7 @@ export function logLine({ timeMs, level, component, message, fields }: TimedReco
     paint(clockTime(timeMs), `${start}2m`),
     paint(level.toUpperCase().padEnd(5), levelColours[level] ?? ''),
     component.replace(/^kube-/, '').padEnd(componentWidth),
-    message,
+    withoutControl(message),
   ].join(' ')
   return values.length === 0 ? head : `${head}  ${values.join(' ')}`
 }
@@ -30,7 +30,12 @@ function clockTime(timeMs: number): string {
 
 function fieldText(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text === undefined ? '' : /[\s"=]|^$/.test(text) ? JSON.stringify(text) : text
+  return text === undefined ? '' : withoutControl(/[\s"=]|^$/.test(text) ? JSON.stringify(text) : text)
+}
+
+/** What a client sends is in some values, and a terminal obeys such characters. */
+function withoutControl(text: string): string {
+  return text.replace(/\p{Cc}/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** A line of the JSON that the program logs in a pipe; undefined where it is something else. */
