@@ -33,6 +33,17 @@ test('a delay beyond what Node can count does not fire at once', () => {
   timer.cancel()
 })
 
+test('a period beyond what Node can count does not fire at once, and again and again', async () => {
+  const warnings: string[] = []
+  const onWarning = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', onWarning)
+  const timer = systemClock.every(2 ** 40, () => assert.fail('far too early'))
+  await new Promise((resolve) => setImmediate(resolve))
+  timer.cancel()
+  process.off('warning', onWarning)
+  assert.deepEqual(warnings, [])
+})
+
 test('a timer can be disposed of', () => {
   let cancelled = false
   {

@@ -62,6 +62,17 @@ export const systemClock: Clock = {
     return timerOf(() => clearTimeout(handle))
   },
   every(periodMs, callback) {
+    if (periodMs > longestDelayMs) {
+      let timer: Timer
+      const next = () => {
+        timer = systemClock.after(periodMs, () => {
+          next()
+          callback()
+        })
+      }
+      next()
+      return timerOf(() => timer.cancel())
+    }
     const handle = setInterval(callback, periodMs)
     return timerOf(() => clearInterval(handle))
   },

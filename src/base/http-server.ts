@@ -224,6 +224,8 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
   })
   if (options.sharesPort === 'first') await ensureFree(options)
   await listening(server, placeOf(options))
+  // What goes wrong at a socket that listens is out of descriptors: who connects waits until there are some.
+  server.on('error', (error: Error) => options.logger?.warn('failed to take a connection', { error: error.message }))
   // Whoever may write to the socket is let in.
   if (options.socketPath !== undefined) chmodSync(options.socketPath, 0o600)
   const bound = server.address() as AddressInfo | string

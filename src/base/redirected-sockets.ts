@@ -19,6 +19,8 @@ export function acceptRedirected(
     const remote = { host: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 }
     onConnection({ stream: socket, remote, destroy: () => socket.destroy(), reset: () => socket.resetAndDestroy() }, meantFor)
   })
+  // What goes wrong at a socket that listens is out of descriptors: who connects waits until there are some.
+  server.on('error', () => {})
   server.listen({ fd: descriptor })
 }
 

@@ -42,7 +42,8 @@ export const nodeSockets: Sockets = {
         const remote = { host: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0 }
         onConnection({ stream: socket, remote, destroy: () => socket.destroy() })
       })
-      server.once('error', reject)
+      // Stays: once it listens, what goes wrong is out of descriptors, and who connects waits until there are some.
+      server.on('error', reject)
       server.listen({ host, port, backlog: 4096, ipv6Only: host.includes(':') }, () => {
         resolve({
           port: (server.address() as AddressInfo).port,
