@@ -90,3 +90,15 @@ test('a Keystone in trouble is an error, and nobody is taken for a stranger', as
   const { tokens } = authenticate('http://keystone:5000', http)
   await assert.rejects(async () => tokens.authenticateToken('good', []), /answered 503/)
 })
+
+test('a Keystone that does not answer is not waited for without end', async () => {
+  const http: HttpClient = {
+    request: ({ signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    [Symbol.dispose]() {},
+  }
+  const clock = new VirtualClock()
+  const { tokens } = authenticate('http://keystone:5000', http, clock)
+  const asking = assert.rejects(async () => tokens.authenticateToken('t', []), /has not answered for 30000 ms/)
+  await clock.advance({ seconds: 30 })
+  await asking
+})

@@ -37,6 +37,8 @@ type TokenBody = {
 /** As long as webhooks' answers hold. */
 const cacheMs = 120_000
 const answerLimitBytes = 1 << 20
+/** As long as upstream waits for those it asks about tokens. */
+const answerLimitMs = 30_000
 const extraPrefix = 'alpha.kubernetes.io/identity'
 
 export function keystoneAuthentication({ url, http, clock, random }: KeystoneOptions): Keystone {
@@ -45,8 +47,10 @@ export function keystoneAuthentication({ url, http, clock, random }: KeystoneOpt
   const versioned = isOld || base.endsWith('/v3') ? base : `${base}/v3`
 
   const ask = async (method: string, path: string, headers: Record<string, string>, body?: object): Promise<object | undefined> => {
+    const abort = new AbortController()
+    using _ = clock.after(answerLimitMs, () => abort.abort(new Error(`keystone at ${versioned} has not answered for ${answerLimitMs} ms`)))
     const response = await http.request({
-      ...{ url: `${versioned}${path}`, method },
+      ...{ url: `${versioned}${path}`, method, signal: abort.signal },
       headers: { accept: 'application/json', ...(body ? { 'content-type': 'application/json' } : {}), ...headers },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
