@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { encodePem } from '#wire/pem.ts'
 import { type CertificateContent, encodedSubject, issueCertificate, keyIdentifier } from '#wire/x509/certificate.ts'
+import { certificateIdentifier } from '#wire/x509/client-certificate.ts'
 import { attributeTypes } from '#wire/x509/distinguished-name.ts'
 import { ipAddressOctets, isIpAddress } from '#wire/x509/ip-address.ts'
 import { readCertificate } from '#wire/x509/read-certificate.ts'
@@ -127,4 +128,12 @@ test('IP addresses are told from other text', () => {
   ]) {
     assert.equal(isIpAddress(text), false, text)
   }
+})
+
+test('a serial number is told in decimal, but for one that no authority would give', () => {
+  const shown = (serialNumber: Uint8Array) =>
+    certificateIdentifier(new X509Certificate(issue('P-256', { serialNumber }).leaf)).split(',')[0]
+  assert.equal(shown(Uint8Array.of(1, 2, 3)), 'SN=66051')
+  assert.equal(shown(new Uint8Array(20).fill(0x7f)), `SN=${BigInt(`0x${'7f'.repeat(20)}`)}`)
+  assert.equal(shown(new Uint8Array(90_000).fill(0x7f)), 'SN=too long to be shown')
 })

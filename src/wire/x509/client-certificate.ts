@@ -60,8 +60,15 @@ export function trustedClientCertificate(
 /** How upstream names a certificate in its messages. */
 export function certificateIdentifier(certificate: X509Certificate): string {
   const { serialNumber, subjectKeyId, authorityKeyId } = readCertificate(certificate.raw)
-  return `SN=${serialNumber}, SKID=${colonHex(subjectKeyId)}, AKID=${colonHex(authorityKeyId)}`
+  return `SN=${shownSerial(serialNumber)}, SKID=${colonHex(subjectKeyId)}, AKID=${colonHex(authorityKeyId)}`
 }
+
+/** Authorities give them 20 bytes. Whoever sends a certificate of his own may put 90,000 there, which would take long to write in decimal. */
+function shownSerial(serialNumber: bigint): string {
+  return BigInt.asIntN(longestSerialBits, serialNumber) === serialNumber ? String(serialNumber) : 'too long to be shown'
+}
+
+const longestSerialBits = 512
 
 function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): boolean {
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
