@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
 import { nodeFiles } from '#base/files.ts'
+import { grpcChannel } from '#base/grpc.ts'
 import { silentLogger } from '#base/log.ts'
 import { nodeProcesses } from '#base/processes.ts'
 import { nodeSqlite } from '#base/sqlite.ts'
@@ -202,6 +203,24 @@ describe('store: etcdctl on the face of etcd', { skip: etcdctlMissing ?? false }
     const bare = await nodeProcesses.run('etcdctl', [...flags(it.port).slice(0, -2), ...ask], { environment })
     assert.notEqual(bare.exitCode, 0)
   })
+})
+
+test('a renewal of a lease that cannot be read ends its stream alone', async () => {
+  const store = new MemoryStore({ clock: new VirtualClock() })
+  const face = await startFace(store)
+  using channel = await grpcChannel(`127.0.0.1:${face.port}`, { tls: { authority, certificate: client.certificate, key: client.key } })
+  try {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const error = await new Promise((resolve) => {
+        const stream = channel.stream('/etcdserverpb.Lease/LeaseKeepAlive', { onMessage: () => {}, onEnd: resolve })
+        stream.send(Uint8Array.of(0xff, 0xff, 0xff))
+      })
+      assert.ok(error instanceof Error)
+    }
+  } finally {
+    await face.close()
+    await store.close()
+  }
 })
 
 function killing(child: ChildProcessWithoutNullStreams): Disposable {

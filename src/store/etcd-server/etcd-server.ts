@@ -144,15 +144,20 @@ function conversing(method: { path: string }, converse: (peer: GrpcPeer) => void
 
 function keepAlive(store: Store, peer: GrpcPeer, header: () => ResponseHeader): void {
   const { decodeRequest, encodeResponse } = etcdMethods.leaseKeepAlive
-  peer.onMessage((bytes) => {
-    const { id } = decodeRequest(bytes)
+  // A lease that is gone has no time left; etcd says no more than that.
+  const secondsLeft = (id: bigint) =>
     store.keepLeaseAlive(id).then(
-      ({ ttlSeconds }) => peer.send(encodeResponse({ header: header(), id, ttl: ttlSeconds })),
-      // A lease that is gone has no time left; etcd says no more than that.
-      (error) =>
-        error instanceof LeaseNotFoundError ? peer.send(encodeResponse({ header: header(), id, ttl: 0 })) : peer.fail(grpcErrorOf(error)),
+      ({ ttlSeconds }) => ttlSeconds,
+      (error: unknown) => {
+        if (error instanceof LeaseNotFoundError) return 0
+        throw error
+      },
     )
-  })
+  const renew = async (bytes: Uint8Array) => {
+    const { id } = decodeRequest(bytes)
+    await peer.send(encodeResponse({ header: header(), id, ttl: await secondsLeft(id) }))
+  }
+  peer.onMessage((bytes) => void renew(bytes).catch((error: unknown) => peer.fail(grpcErrorOf(error))))
   peer.onEnd(() => peer.end())
 }
 
