@@ -6,6 +6,8 @@ import { type ChannelProtocol, channels, decodedMessage, encodedMessage } from '
 export type ConversationStreams = { stdin: boolean; stdout: boolean; stderr: boolean; tty: boolean }
 
 const mostBacklogBytes = 1 << 20
+/** Runtimes say how it went in some hundred bytes. */
+const mostStatusBytes = 1 << 20
 
 type Status = { status?: string; message?: string }
 
@@ -45,8 +47,12 @@ export function translateToSpdy(
   error.end()
 
   const chunks: Uint8Array[] = []
+  let statusBytes = 0
   let wasBroken = false
-  error.onData = (data) => chunks.push(data)
+  error.onData = (data) => {
+    statusBytes += data.length
+    if (statusBytes <= mostStatusBytes) chunks.push(data)
+  }
   error.onReset = () => {
     wasBroken = true
   }
@@ -60,8 +66,8 @@ export function translateToSpdy(
       if (data[0] === channels.stdin) stdin?.end()
     } else if (channel === channels.stdin && stdin !== undefined && data.length > 0) {
       if (!stdin.write(data)) webSocket.pause()
-    } else if (channel === channels.resize) {
-      resize?.write(data)
+    } else if (channel === channels.resize && resize !== undefined) {
+      if (!resize.write(data)) webSocket.pause()
     }
   })
   spdy.onDrain(() => webSocket.resume())
