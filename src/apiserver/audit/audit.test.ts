@@ -202,7 +202,7 @@ const event = (auditID: string) => ({ auditID }) as V1Event
 test('the webhook gets events in batches: when there are many, and when the first has waited long enough', async () => {
   const clock = new VirtualClock()
   const sent: string[][] = []
-  const send = async (list: object) => void sent.push((list as { items: V1Event[] }).items.map(({ auditID }) => auditID))
+  const send = async (list: string) => void sent.push((JSON.parse(list) as { items: V1Event[] }).items.map(({ auditID }) => auditID))
   const webhook = new WebhookBackend({ send, clock, logger: recordingLogger([]), onError() {}, batchSize: 3, batchWaitMs: 1000 })
   for (const id of ['a', 'b', 'c', 'd']) webhook.process(event(id))
   assert.deepEqual(sent, [['a', 'b', 'c']])
@@ -231,4 +231,49 @@ test('what the webhook does not take is counted and given up', async () => {
   assert.equal(lost, 1, 'beyond the buffer')
   await failing.close()
   assert.equal(lost, 6)
+})
+
+test('events that wait for the webhook, and those sent together, are bounded in size', async () => {
+  const clock = new VirtualClock()
+  let lost = 0
+  const sent: number[] = []
+  const webhook = new WebhookBackend({
+    send: async (list) => void sent.push((JSON.parse(list) as { items: V1Event[] }).items.length),
+    clock,
+    logger: recordingLogger([]),
+    onError: () => lost++,
+    bufferCharacters: 5000,
+    batchCharacters: 2500,
+    concurrency: 1,
+  })
+  const large = { ...event('a'), requestObject: { fill: 'x'.repeat(1000) } as never }
+  for (let index = 0; index < 10; index++) webhook.process(large)
+  assert.equal(lost, 3, 'two are on their way, five wait')
+  await webhook.close()
+  assert.deepEqual(sent, [2, 2, 2, 1])
+  assert.equal(lost, 3)
+})
+
+test('large YAML is left out as well, large JSON is not', async () => {
+  const sent = (body: string) => (request: AuditedRequest) => {
+    request.requestBody(Buffer.from(body))
+    request.completed(false)
+  }
+  const headers = { 'content-type': 'application/apply-patch+yaml' }
+  const [yaml] = await audited('Request', { method: 'PATCH', headers }, sent(`a:\n${'- abc\n'.repeat(200_000)}`))
+  assert.deepEqual([yaml?.requestObject, yaml?.annotations?.['audit.k8s.io/truncated']], [undefined, 'true'])
+  const list = { a: Array(200_000).fill('abc') }
+  const [json] = await audited('Request', { method: 'PATCH', headers }, sent(JSON.stringify(list)))
+  assert.deepEqual(json?.requestObject, list)
+})
+
+test('an answer of many megabytes is left out of its event, which says so', async () => {
+  const [, listed] = await audited('RequestResponse', { method: 'GET' }, (request) => {
+    request.received()
+    request.answered(200, 'application/json', undefined, false)
+    for (let index = 0; index < 10; index++) request.chunk(`${index === 0 ? '{"a":"' : ''}${'x'.repeat(1 << 20)}`)
+    request.completed(false)
+  })
+  assert.equal(listed?.responseObject, undefined)
+  assert.equal(listed?.annotations?.['audit.k8s.io/truncated'], 'true')
 })

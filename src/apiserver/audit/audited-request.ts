@@ -22,8 +22,15 @@ export type AuditedRequestOptions = {
 }
 
 const userAgentLimit = 1024
+/** Larger answers, lists mostly, are not put on record: they would be held in memory, read and written in one go. */
+const answerLimitBytes = 4 << 20
+/** YAML takes ten times as long to read as JSON. */
+const yamlLimitBytes = 512 << 10
+/** What upstream notes at events that it has shortened. */
+const truncatedAnnotation = 'audit.k8s.io/truncated'
 /** Longer answers than this say where the time went. */
 const slowMs = 500
+const openingBrace = 0x7b
 
 export class AuditedRequest {
   readonly #options: AuditedRequestOptions
@@ -31,6 +38,7 @@ export class AuditedRequest {
   #requestBody: Buffer | undefined
   #responseBody: Uint8Array | string | undefined
   #responseChunks: Uint8Array[] | undefined
+  #responseBytes = 0
   #responseType = ''
   #refusal: string | undefined
   #isOver = false
@@ -58,14 +66,17 @@ export class AuditedRequest {
   }
 
   requestBody(body: Buffer): void {
-    if (body.length > 0) this.#requestBody = body
+    const { headers } = this.#options.context
+    const isYaml = body[0] !== openingBrace && (headers['content-type'] ?? '').includes('yaml')
+    if (isYaml && body.length > yamlLimitBytes) this.#options.context.annotateAudit(truncatedAnnotation, 'true')
+    else if (body.length > 0) this.#requestBody = body
   }
 
   /** The answer's head. Long-running requests get an event of their own for it. */
   answered(status: number, contentType: string, body: Uint8Array | string | undefined, isLongRunning: boolean): void {
     if (this.#isOver) return
     this.#responseType = contentType
-    this.#responseBody = body
+    if (this.#mayKeep(body)) this.#responseBody = body
     this.#event.responseStatus = status >= 400 ? failureOf(body, contentType, status) : statusOf(status)
     if (this.#refusal !== undefined) {
       this.#event.responseStatus = { metadata: {}, message: this.#refusal, code: status }
@@ -76,7 +87,16 @@ export class AuditedRequest {
 
   chunk(chunk: Uint8Array | string): void {
     this.#responseChunks ??= []
-    this.#responseChunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+    if (this.#mayKeep(chunk)) this.#responseChunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+    else this.#responseChunks = []
+  }
+
+  /** Once it is too much for good. */
+  #mayKeep(part: Uint8Array | string | undefined): boolean {
+    this.#responseBytes += part?.length ?? 0
+    if (this.#responseBytes <= answerLimitBytes) return true
+    if (this.wantsResponseBody) this.#options.context.annotateAudit(truncatedAnnotation, 'true')
+    return false
   }
 
   failed(error: unknown): void {

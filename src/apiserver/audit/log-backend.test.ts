@@ -85,3 +85,39 @@ test('files older than their time go, others of the directory stay', async () =>
     assert.equal(names.filter((name) => /^audit-2026/.test(name)).length, 3)
   })
 })
+
+test('a disk that does not keep up with large events loses some of them, and does not fill the memory', async () => {
+  const writes: PromiseWithResolvers<void>[] = []
+  let written = 0
+  const file = {
+    sizeBytes: async () => 0,
+    write(bytes: Uint8Array) {
+      written += bytes.length
+      writes.push(Promise.withResolvers())
+      return writes.at(-1)?.promise
+    },
+    close: async () => {},
+  }
+  const files = { ...nodeFiles, makeDirectory: async () => {}, open: async () => file } as unknown as typeof nodeFiles
+  let lost = 0
+  const clock = new VirtualClock()
+  const log = new LogBackend({
+    ...{ files, clock, logger: recordingLogger([]), path: '/audit.log', onError: () => lost++ },
+    ...{ maxSizeBytes: 0, maxBackups: 0, maxAgeMs: 0 },
+  })
+  const large = { ...event('1'), requestObject: { fill: 'x'.repeat(1 << 20) } as never }
+  for (let index = 0; index < 100; index++) log.process(large)
+  assert.ok(lost >= 30 && lost < 60, `${lost}`)
+  const closed = log.close()
+  const goOn = setInterval(() => writes.shift()?.resolve())
+  await closed
+  clearInterval(goOn)
+  assert.ok(written >= (100 - lost) << 20)
+  const before = lost
+  log.process(event('2'))
+  assert.equal(lost, before)
+  const closedAgain = log.close()
+  const further = setInterval(() => writes.shift()?.resolve())
+  await closedAgain
+  clearInterval(further)
+})

@@ -25,6 +25,9 @@ export type LogBackendOptions = {
 const dayMs = 86_400_000
 /** A disk that does not keep up shall not fill the memory. */
 const backlogLimit = 10_000
+const backlogCharacters = 64 << 20
+/** Of lines that are written together. */
+const batchLimitBytes = 1 << 20
 
 export class LogBackend implements AuditBackend {
   readonly name = 'log'
@@ -32,6 +35,8 @@ export class LogBackend implements AuditBackend {
   #file: OpenFile | undefined
   #sizeBytes = 0
   #backlog: string[] = []
+  /** Of the backlog, and of what is being written. */
+  #characters = 0
   #writing: Promise<void> | undefined
 
   constructor(options: LogBackendOptions) {
@@ -39,11 +44,13 @@ export class LogBackend implements AuditBackend {
   }
 
   process(event: V1Event): void {
-    if (this.#backlog.length >= backlogLimit) {
+    if (this.#backlog.length >= backlogLimit || this.#characters >= backlogCharacters) {
       this.#options.onError()
       return
     }
-    this.#backlog.push(`${jsonText(event)}\n`)
+    const line = `${jsonText(event)}\n`
+    this.#backlog.push(line)
+    this.#characters += line.length
     this.#writing ??= this.#drain()
   }
 
@@ -60,6 +67,7 @@ export class LogBackend implements AuditBackend {
         const lines = this.#backlog
         this.#backlog = []
         await this.#write(lines)
+        for (const line of lines) this.#characters -= line.length
       }
     } catch (error) {
       this.#options.onError()
@@ -67,6 +75,7 @@ export class LogBackend implements AuditBackend {
       // What was written is lost already, and said so above.
       await this.#file?.close().catch(() => undefined)
       this.#file = undefined
+      this.#characters = this.#backlog.reduce((sum, line) => sum + line.length, 0)
     } finally {
       this.#writing = undefined
     }
@@ -91,6 +100,7 @@ export class LogBackend implements AuditBackend {
         await flush()
         await this.#putAside()
       }
+      if (batchBytes > batchLimitBytes) await flush()
       batch.push(line)
       batchBytes += lineBytes
     }

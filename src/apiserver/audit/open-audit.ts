@@ -1,5 +1,4 @@
 /** Auditing as the command line asks for it. */
-import { jsonText } from '#api/codec/json-text.ts'
 import { readWebhookKubeconfig } from '#apiserver/authn/webhook/webhook-kubeconfig.ts'
 import type { Clock } from '#base/clock.ts'
 import type { Files } from '#base/files.ts'
@@ -56,12 +55,12 @@ export async function openAudit(settings: AuditSettings, seams: AuditSeams, give
   if (settings.auditWebhookConfigFile !== '') {
     const { url, connection, headers } = await readWebhookKubeconfig(files, settings.auditWebhookConfigFile)
     const http = seams.http(connection)
-    const send = async (list: object) => {
+    const send = async (list: string) => {
       const response = await http.request({
         url,
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: jsonText(list),
+        body: list,
       })
       const text = await response.text()
       if (response.status < 200 || response.status > 299) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 200)}`)
