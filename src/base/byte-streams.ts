@@ -39,6 +39,8 @@ export type StreamListenerOptions = {
     fallback: { cert: string; key: string }
     alpn: readonly string[]
   }
+  /** Who is let in, asked before TLS: a connection without room is cut. `leave` follows `enter` where that was true. */
+  room?: { enter(remoteAddress: string): boolean; leave(remoteAddress: string): void }
   onStream(accepted: AcceptedStream): void
 }
 
@@ -52,9 +54,10 @@ const plainAddress = (address: string | undefined): string => (address ?? '').re
 const handshakeMs = 15_000
 
 /** Rejects where the address cannot be had. */
-export function listenStreams({ host, port, sharesPort, tls, onStream }: StreamListenerOptions): Promise<StreamListener> {
+export function listenStreams({ host, port, sharesPort, tls, room, onStream }: StreamListenerOptions): Promise<StreamListener> {
   const accept = (stream: Socket) => {
     stream.on('error', () => {})
+    if (stream.destroyed) return
     const isSecure = stream instanceof TLSSocket
     onStream({
       ...{ stream, remoteAddress: plainAddress(stream.remoteAddress), localPort: stream.localPort ?? 0 },
@@ -74,6 +77,14 @@ export function listenStreams({ host, port, sharesPort, tls, onStream }: StreamL
           },
           accept,
         )
+  // Before our own listener of connections without TLS, after the one that begins it.
+  const letIn = (socket: Socket) => {
+    const address = plainAddress(socket.remoteAddress)
+    if (room?.enter(address) === false) socket.destroy()
+    else socket.once('close', () => room?.leave(address))
+  }
+  if (tls === undefined) server.prependListener('connection', letIn)
+  else server.on('connection', letIn)
   if (tls !== undefined) server.on('tlsClientError', (_error: Error, socket: TLSSocket) => socket.destroy())
   return new Promise((resolve, reject) => {
     server.once('error', reject)

@@ -1,6 +1,7 @@
 /** HTTP/2 over connections that are there already. */
 import * as http2 from 'node:http2'
 import type { ByteStream } from '#base/byte-streams.ts'
+import { limitControlFrames } from '#base/frame-limits.ts'
 
 export type Http2Headers = http2.IncomingHttpHeaders
 export type OutgoingHttp2Headers = http2.OutgoingHttpHeaders
@@ -9,7 +10,10 @@ export type Http2Request = http2.ClientHttp2Stream
 export type Http2ClientSession = http2.ClientHttp2Session
 export type Http2ServerSession = http2.ServerHttp2Session
 
-const settings = { initialWindowSize: 1 << 20, maxHeaderListSize: 64 << 10 }
+/**
+ * Of each stream so much is taken before anybody reads it: together with the number of streams it says what one connection can make us keep.
+ */
+const settings = { initialWindowSize: 128 << 10, maxHeaderListSize: 64 << 10 }
 
 export type ServedHttp2 = {
   maxStreams: number
@@ -24,6 +28,7 @@ export function serveHttp2(stream: ByteStream, { maxStreams, onStream }: ServedH
     ...{ streamResetBurst: 500, streamResetRate: 33 },
   })
   session.on('error', () => {})
+  limitControlFrames(session)
   session.on('stream', (opened, headers, flags, rawHeaders) => {
     opened.on('error', () => {})
     onStream(opened, headers, rawHeaders as unknown as string[], (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0)

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import * as http2 from 'node:http2'
 import { createServer as createSecureServer } from 'node:https'
-import { createServer as createTcpServer } from 'node:net'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
+import { VirtualClock } from '#base/virtual-clock.ts'
 import { certificateFor, ProxyUnderTest } from '#ingress/testing/proxy-under-test.ts'
 
 type Answer = { status: number | undefined; headers: http2.IncomingHttpHeaders; trailers: http2.IncomingHttpHeaders; body: string }
@@ -89,4 +91,54 @@ test('a backend changes to another protocol only where the client asked for it, 
   assert.equal(statusIn(await under.raw(upgrade)), '502')
   assert.equal(heard.length, 3)
   assert.doesNotMatch(heard.join(), /upgrade|http2-settings/i)
+})
+
+test('connections past what there is room for are cut, those of one address sooner, and room that was left is given again', async () => {
+  await using under = await ProxyUnderTest.start({ limits: { most: 3, mostOfOne: 2 } })
+  const open = (port: number, localAddress: string) => connect({ port, host: '127.0.0.1', localAddress })
+  const answer = async (socket: Socket) => {
+    socket.on('error', () => {})
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    return Promise.race([once(socket, 'data').then(() => 'answered'), once(socket, 'close').then(() => 'cut')])
+  }
+  const first = open(under.httpPort, '127.0.0.1')
+  assert.equal(await answer(first), 'answered')
+  const silent = connectTls({ port: under.httpsPort, host: '127.0.0.1', rejectUnauthorized: false })
+  await once(silent, 'secureConnect')
+  assert.equal(await answer(open(under.httpPort, '127.0.0.1')), 'cut')
+  const other = open(under.httpPort, '127.0.0.2')
+  assert.equal(await answer(other), 'answered')
+  assert.equal(await answer(open(under.httpPort, '127.0.0.3')), 'cut')
+  for (const socket of [first, silent, other]) {
+    socket.destroy()
+    // The proxy hears of it a little later.
+    for (;;) {
+      const next = open(under.httpPort, '127.0.0.1')
+      const said = await answer(next)
+      next.destroy()
+      if (said === 'answered') break
+    }
+  }
+})
+
+test('a client of HTTP/2 has a limited share: of streams, of bytes nobody has read, of pings, of time without asking', async () => {
+  const clock = new VirtualClock()
+  await using under = await ProxyUnderTest.start({ clock })
+  const open = async () => {
+    const session = http2.connect(`http://127.0.0.1:${under.httpPort}`)
+    session.on('error', () => {})
+    const [settings] = (await once(session, 'remoteSettings')) as [http2.Settings]
+    return { session, settings }
+  }
+  const { session: idle, settings } = await open()
+  assert.deepEqual([settings.maxConcurrentStreams, settings.initialWindowSize], [128, 131_072])
+  const ended = once(idle, 'close')
+  await clock.advance({ seconds: 77 })
+  await ended
+
+  const { session: pinging } = await open()
+  const cut = once(pinging, 'close')
+  const pings = setInterval(() => pinging.destroyed || pinging.ping(() => {}), 0)
+  await cut
+  clearInterval(pings)
 })

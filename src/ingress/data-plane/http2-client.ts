@@ -2,6 +2,9 @@ import { type Http2Headers, type Http2Stream, http2Codes } from '#base/http2-ses
 import type { AnswerHead, BodyReceiver, ClientExchange, ClientRequest, Entrance } from '#ingress/data-plane/exchange.ts'
 import { http2HeadersOf } from '#ingress/data-plane/http2-headers.ts'
 
+/** Within which a client reads an answer that is written to its end. */
+const unreadMs = 60_000
+
 /** A request of HTTP/2 and the way to answer it. */
 export class Http2Answer implements ClientExchange {
   readonly request: ClientRequest
@@ -66,6 +69,8 @@ export class Http2Answer implements ClientExchange {
     const isAllSent = this.#head !== undefined && trailer.length === 0
     this.#send(isAllSent)
     if (!isAllSent && !this.#stream.closed) this.#stream.end()
+    // What it does not read is not kept for ever. Node counts from the last piece that was taken.
+    if (!this.#stream.closed) this.#stream.setTimeout(unreadMs, () => this.#stream.close(http2Codes.cancel))
     // What the client still sends is not waited for.
     if (this.request.body !== 0) this.#stream.resume()
   }

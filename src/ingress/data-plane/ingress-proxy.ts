@@ -6,6 +6,7 @@ import type { Random } from '#base/random.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
 import { BackendTable } from '#ingress/data-plane/backend-table.ts'
 import { type CertificatePair, CertificateTable, type SiteCertificate } from '#ingress/data-plane/certificate-table.ts'
+import { ConnectionRoom } from '#ingress/data-plane/connection-room.ts'
 import type { Entrance } from '#ingress/data-plane/exchange.ts'
 import { type Forwarding, forward } from '#ingress/data-plane/forward.ts'
 import { Http1Client } from '#ingress/data-plane/http1-client.ts'
@@ -42,7 +43,20 @@ export type ProxyListener = {
 
 const sweepMs = 1000
 const complaintMs = 10_000
-const mostStreams = 250
+/** Of one connection of HTTP/2. */
+const mostStreams = 128
+/** A connection of HTTP/2 on which nobody asks for anything. */
+const idleMs = 75_000
+/** Of this thread. Whoever is behind one address (a load balancer, an office) has half of it. */
+const usualLimits = { most: 10_000, mostOfOne: 5000 }
+
+export type IngressProxyOptions = {
+  clock: Clock
+  random: Random
+  onError(message: string): void
+  /** How many connections there may be, in all and of one address. */
+  limits?: { most: number; mostOfOne: number }
+}
 
 /** The data plane: connections of clients in, connections to endpoints out. */
 export class IngressProxy {
@@ -52,7 +66,8 @@ export class IngressProxy {
   readonly #certificates: CertificateTable
   readonly #listeners = new Map<string, StreamListener>()
   readonly #clients = new Set<Http1Client>()
-  readonly #sessions = new Set<Http2ServerSession>()
+  readonly #sessions = new Map<Http2ServerSession, { streams: number; idleSinceMs: number }>()
+  readonly #room: ConnectionRoom
   readonly #streams = new Set<ByteStream>()
   readonly #active = new Set<Forwarding>()
   readonly counts = new RequestCounts()
@@ -61,9 +76,10 @@ export class IngressProxy {
   #sweeper: Timer | undefined
   #complainedMs = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, random, onError }: { clock: Clock; random: Random; onError(message: string): void }) {
+  constructor({ clock, random, onError, limits = usualLimits }: IngressProxyOptions) {
     this.#clock = clock
     this.#onError = onError
+    this.#room = new ConnectionRoom(limits)
     this.#certificates = new CertificateTable(onError)
     this.#backends = new BackendTable({ clock, connect: connectStream }, random)
     this.#parts = {
@@ -88,7 +104,7 @@ export class IngressProxy {
   async listen(at: ProxyListener): Promise<number> {
     const { host, port, listener, isSecure, sharesPort, fallback } = at
     const opened = await listenStreams({
-      ...{ host, port, sharesPort },
+      ...{ host, port, sharesPort, room: this.#room },
       onStream: (accepted) => this.#accept(accepted, at),
       ...defined({
         tls:
@@ -114,7 +130,7 @@ export class IngressProxy {
     for (const listener of this.#listeners.values()) listener.close()
     this.#listeners.clear()
     for (const client of this.#clients) client.leave()
-    for (const session of this.#sessions) session.close()
+    for (const session of this.#sessions.keys()) session.close()
     let isOver = false
     void deadline.then(() => {
       isOver = true
@@ -153,10 +169,17 @@ export class IngressProxy {
   #serveHttp2(stream: ByteStream, entrance: Entrance): void {
     const session = serveHttp2(stream, {
       maxStreams: mostStreams,
-      onStream: (opened, headers, rawHeaders, hasEnded) =>
-        forward(new Http2Answer(opened, headers, rawHeaders, hasEnded, entrance), this.#parts),
+      onStream: (opened, headers, rawHeaders, hasEnded) => {
+        use.streams++
+        opened.on('close', () => {
+          use.streams--
+          use.idleSinceMs = this.#clock.monotonic()
+        })
+        forward(new Http2Answer(opened, headers, rawHeaders, hasEnded, entrance), this.#parts)
+      },
     })
-    this.#sessions.add(session)
+    const use = { streams: 0, idleSinceMs: this.#clock.monotonic() }
+    this.#sessions.set(session, use)
     session.on('close', () => this.#sessions.delete(session))
   }
 
@@ -171,6 +194,7 @@ export class IngressProxy {
   #sweep(): void {
     const nowMs = this.#clock.monotonic()
     for (const client of this.#clients) client.checkDeadline(nowMs)
+    for (const [session, { streams, idleSinceMs }] of this.#sessions) if (streams === 0 && nowMs - idleSinceMs >= idleMs) session.close()
     for (const forwarding of this.#active) forwarding.checkDeadline(nowMs)
     this.#backends.sweep(nowMs)
     if (this.#streams.size > 0) return

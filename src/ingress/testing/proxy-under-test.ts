@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { systemClock } from '#base/clock.ts'
+import { type Clock, systemClock } from '#base/clock.ts'
 import { seededRandom } from '#base/random.ts'
 import type { Backend, BackendProtocol } from '#ingress/data-plane/backend.ts'
-import { IngressProxy, type ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
+import { IngressProxy, type IngressProxyOptions, type ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
 import { selfSignedCertificate } from '#ingress/data-plane/self-signed-certificate.ts'
 import type { Route } from '#ingress/routing/route.ts'
 
@@ -15,14 +15,21 @@ const nothing: ProxyUpdate = {
 }
 
 export class ProxyUnderTest implements AsyncDisposable {
-  readonly proxy = new IngressProxy({ clock: systemClock, random: seededRandom(1), onError: (message) => this.complaints.push(message) })
+  readonly proxy: IngressProxy
   readonly complaints: string[] = []
   readonly #servers: { close(): unknown }[] = []
   httpPort = 0
   httpsPort = 0
 
-  static async start(): Promise<ProxyUnderTest> {
-    const under = new ProxyUnderTest()
+  constructor(options: Pick<IngressProxyOptions, 'limits'> & { clock?: Clock }) {
+    this.proxy = new IngressProxy({
+      ...{ clock: systemClock, random: seededRandom(1), onError: (message) => this.complaints.push(message) },
+      ...options,
+    })
+  }
+
+  static async start(options: ConstructorParameters<typeof ProxyUnderTest>[0] = {}): Promise<ProxyUnderTest> {
+    const under = new ProxyUnderTest(options)
     const shared = { host: '127.0.0.1', port: 0, sharesPort: false }
     const fallback = certificateFor('fallback.example')
     under.httpPort = await under.proxy.listen({ ...shared, listener: 'http', shownPort: 80, isSecure: false })
