@@ -258,8 +258,7 @@ function ensureAllowed(attributes: Attributes, authorization: AuthorizationResul
 function splitTarget(target: string): { path: string; query: URLSearchParams } {
   const mark = target.indexOf('?')
   if (mark < 0) return { path: target, query: noQuery }
-  const query = target.slice(mark + 1)
-  return { path: target.slice(0, mark), query: hasTooMany(query) ? tooLongQuery : new URLSearchParams(query) }
+  return { path: target.slice(0, mark), query: queryOf(target.slice(mark + 1)) }
 }
 
 const noQuery = new URLSearchParams()
@@ -268,12 +267,22 @@ const tooLongQuery = new URLSearchParams()
 /** As many as Go's servers take. */
 const mostParameters = 10_000
 
-function hasTooMany(query: string): boolean {
-  if (query.length < mostParameters) return false
+function queryOf(text: string): URLSearchParams {
+  if (text.length < mostParameters) return new URLSearchParams(text)
   let count = 1
-  for (let at = query.indexOf('&'); at >= 0 && count <= mostParameters; at = query.indexOf('&', at + 1)) count++
-  return count > mostParameters
+  for (let at = text.indexOf('&'); at >= 0 && count <= mostParameters; at = text.indexOf('&', at + 1)) count++
+  return count > mostParameters ? tooLongQuery : new URLSearchParams(withSpaces(text))
 }
+
+/** A plus stands for a space; a million of them take ten times as long to replace one by one. */
+function withSpaces(query: string): string {
+  const bytes = Buffer.from(query)
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === plus) bytes[at] = space
+  return bytes.toString()
+}
+
+const plus = 0x2b
+const space = 0x20
 
 /** Sends what went wrong as a Status, in the form the client takes, or as JSON where it takes none. */
 function respondError(context: RequestContext, thrown: unknown, logger: Logger, record?: RequestRecord): void {

@@ -136,3 +136,23 @@ test('a patch that makes a large object unreadable is refused with a part of it'
     assert.match(body.message, /^ "" is invalid: patch: Invalid value: .*x\.\.\.": /s)
   }
 })
+
+test('a query of thousands of parameters is read, one without end is refused', async (t) => {
+  const { ask } = await startServer(t, ['configmaps'])
+  for (const [name, team] of [
+    ['a', 'c'],
+    ['b', 'b'],
+  ]) {
+    const made = await ask('POST', '/api/v1/namespaces/ns/configmaps', { metadata: { name, labels: { team } } })
+    assert.equal(made.status, 201)
+  }
+  const listed = (parameters: string) => ask('GET', `/api/v1/namespaces/ns/configmaps?${parameters}`, {})
+  const some = await listed(`${'x=y&'.repeat(9000)}labelSelector=team+in+(b)`)
+  assert.deepEqual(
+    some.body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name),
+    ['b'],
+  )
+  const { status, body } = await listed('x&'.repeat(1_000_000))
+  assert.equal(status, 400)
+  assert.match(body.message, /more than 10000 query parameters/)
+})

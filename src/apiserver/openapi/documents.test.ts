@@ -7,7 +7,12 @@ import { OpenApiDocuments } from './documents.ts'
 test('what is served as before has the document it had; all others have another', () => {
   const of = (name: string) => builtInKinds.filter(({ group, version }) => `${group}/${version}` === name)
   let served = [...of('apps/v1'), ...of('batch/v1')]
-  const scheme = { revision: 1, definitions: () => served.values() }
+  const scheme = {
+    revision: 1,
+    *definitions() {
+      yield* served
+    },
+  }
   const documents = new OpenApiDocuments({ scheme, version: '1', clock: systemClock })
   const before = documents.index()
   served = [...of('apps/v1'), ...of('batch/v1').slice(1), ...of('policy/v1')]
