@@ -21,6 +21,8 @@ export type RunOptions = {
   environment?: Record<string, string>
   directory?: string
   signal?: AbortSignal
+  /** It is killed after so long, and the call rejects. */
+  timeoutMs?: number
   /** What the program has in common with ours: our input, which a person may type into, and our standard error. */
   shares?: { input?: boolean; errors?: boolean }
 }
@@ -51,9 +53,15 @@ type Held = { ref(): void; unref(): void }
 export const nodeProcesses: Processes = {
   run(command, args, options = {}) {
     return new Promise((resolve, reject) => {
-      const { shares = {}, signal } = options
+      const { shares = {}, timeoutMs } = options
+      const late = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
+      const signal = late === undefined || options.signal === undefined ? (late ?? options.signal) : AbortSignal.any([late, options.signal])
       const stdio = [shares.input ? 'inherit' : 'pipe', 'pipe', shares.errors ? 'inherit' : 'pipe'] as const
-      const child = spawn(command, args, { ...spawnOptions(options), stdio: [...stdio], ...defined({ signal }) })
+      const child = spawn(command, args, {
+        ...spawnOptions(options),
+        stdio: [...stdio],
+        ...defined({ signal, killSignal: late && 'SIGKILL' }),
+      })
       let stdout = ''
       let stderr = ''
       child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -62,7 +70,7 @@ export const nodeProcesses: Processes = {
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         stderr += text
       })
-      child.on('error', reject)
+      child.on('error', (error) => reject(late?.aborted ? new Error(`${command} has not ended within ${timeoutMs} ms`) : error))
       child.on('close', (code, signal) => resolve({ exitCode: code ?? 128, signal, stdout, stderr }))
       // A program that ends before it has read its input is known by its exit code.
       child.stdin?.on('error', () => {})

@@ -47,3 +47,13 @@ test('a shell that has ended between two calls is not asked any more', async () 
   assert.equal((await world.shell.run(['true'], '')).exitCode, 0)
   assert.equal(started.length, 2)
 })
+
+test('a program that does not end is given up, and the next call has another shell', async () => {
+  const shell = new ResidentShell(nodeProcesses, { longestMs: 20 })
+  await assert.rejects(shell.run(['sleep', '3'], ''), /sleep has not ended within 20 ms/)
+  const patient = new ResidentShell(nodeProcesses)
+  assert.equal((await patient.run(['true'], '')).exitCode, 0)
+  shell.close()
+  patient.close()
+  await assert.rejects(nodeProcesses.run('sleep', ['1000'], { timeoutMs: 20 }), /sleep has not ended within 20 ms/)
+})

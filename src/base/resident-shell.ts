@@ -11,9 +11,12 @@ export class ResidentShell {
   #shell: Promise<RunningProcess> | undefined
   #last: Promise<unknown> = Promise.resolve()
   #count = 0
+  readonly #longestMs: number
 
-  constructor(processes: Processes) {
+  /** `longestMs`: what takes longer is given up, and the shell with it. */
+  constructor(processes: Processes, { longestMs = 120_000 }: { longestMs?: number } = {}) {
     this.#processes = processes
+    this.#longestMs = longestMs
   }
 
   /** One after the other. Rejects where the shell cannot be had, or ends meanwhile; the next call starts another. */
@@ -78,7 +81,14 @@ export class ResidentShell {
         if (this.#shell === starting) this.#shell = undefined
         reject(new Error('the shell has ended'))
       }
+      const timer = setTimeout(() => {
+        finish()
+        if (this.#shell === starting) this.#shell = undefined
+        shell.kill('SIGKILL')
+        reject(new Error(`${words[0]} has not ended within ${this.#longestMs} ms`))
+      }, this.#longestMs)
       const finish = () => {
+        clearTimeout(timer)
         shell.hold?.(false)
         stdout.off('data', read)
         stdout.off('end', gone)

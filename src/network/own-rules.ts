@@ -45,12 +45,14 @@ function rulesIn(text: string | undefined, chain: string, comment: string): stri
     )
 }
 
+const longestMs = 60_000
+
 async function iptables(processes: Processes, program: RuleProgram, args: readonly string[]): Promise<string | undefined> {
   try {
-    const { exitCode, stdout } = await processes.run(program, args)
+    const { exitCode, stdout } = await processes.run(program, args, { timeoutMs: longestMs })
     return exitCode === 0 ? stdout : undefined
   } catch {
-    // There is no such program.
+    // There is no such program, or it hangs.
     return undefined
   }
 }

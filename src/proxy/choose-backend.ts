@@ -83,7 +83,7 @@ async function whyNot(mode: ProxyMode, { processes, files }: BackendSeams): Prom
 function made(mode: ProxyMode, names: ProxyNames, ipvs: IpvsOptions, seams: BackendSeams, families: readonly IpFamily[]): ChosenBackend {
   const { processes, clock, logger } = seams
   const settings = defaultRuleSettings
-  const conntrack = conntrackProgram(processes)
+  const conntrack = conntrackProgram(processes, clock)
   switch (mode) {
     case 'nftables':
       return {

@@ -65,7 +65,7 @@ async function started(flows: Flow[] = []) {
   const backend = new RecordingBackend()
   const metrics = new Metrics()
   const ports: number[] = []
-  const deleted: Flow[] = []
+  const deleted: Omit<Flow, 'source' | 'sourcePort'>[] = []
   const run = () =>
     runProxy({
       // As kube-proxy, with no more than kube-proxy may.

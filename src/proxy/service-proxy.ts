@@ -2,11 +2,12 @@ import type { V1Service } from '#api/core/v1/types.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
+import { inTurns } from '#base/in-turns.ts'
 import type { Logger } from '#base/log.ts'
 import { SyncLoop } from '#base/sync-loop.ts'
 import type { ProxyBackend } from '#proxy/backend.ts'
 import type { Conntrack } from '#proxy/conntrack/conntrack-program.ts'
-import { staleFlows } from '#proxy/conntrack/stale-flows.ts'
+import { staleFlows, withoutClients } from '#proxy/conntrack/stale-flows.ts'
 import type { ProxyHealth } from '#proxy/health/proxy-health.ts'
 import type { ServiceHealthPorts } from '#proxy/health/service-health-ports.ts'
 import type { ProxyMetrics } from '#proxy/proxy-metrics.ts'
@@ -181,8 +182,8 @@ export class ServiceProxy {
     const hasAny = table.allPlans().some(({ port }) => port.protocol === 'UDP' && port.family === family)
     if (!hasAny) return
     const startedMs = clock.monotonic()
-    const stale = staleFlows(await conntrack.list(family), table, family)
-    for (const flow of stale) await conntrack.delete(family, flow)
+    const stale = await inTurns(staleFlows(await conntrack.list(family), table, family), clock)
+    for (const flow of withoutClients(stale)) await conntrack.delete(family, flow)
     metrics.conntrackSeconds.observe((clock.monotonic() - startedMs) / 1000, { ip_family: family })
     metrics.conntrackDeleted.inc({ ip_family: family }, stale.length)
   }

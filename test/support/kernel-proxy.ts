@@ -1,7 +1,9 @@
 /** A mode of the proxy that works by rules in the kernel, driven by a test. */
+import { systemClock } from '#base/clock.ts'
+import { atOnce } from '#base/steps.ts'
 import type { ProxyBackend } from '#proxy/backend.ts'
 import { conntrackProgram } from '#proxy/conntrack/conntrack-program.ts'
-import { staleFlows } from '#proxy/conntrack/stale-flows.ts'
+import { staleFlows, withoutClients } from '#proxy/conntrack/stale-flows.ts'
 import { defaultRuleSettings, type RuleSettings } from '#proxy/rules/rule-settings.ts'
 import { ServiceTable } from '#proxy/service-table/service-table.ts'
 import type { Abilities, Harness } from '../contracts/service-proxy.ts'
@@ -17,11 +19,12 @@ export const ruleSettings: RuleSettings = {
 
 export async function kernelHarness(world: NetworkWorld, makeBackend: () => ProxyBackend): Promise<Harness> {
   const table = new ServiceTable({ name: 'n1', zone: '' })
-  const conntrack = conntrackProgram(world.processes)
+  const conntrack = conntrackProgram(world.processes, systemClock)
   let backend = makeBackend()
   const sync = async (isFull = false) => {
     await backend.sync(table, table.takeChanged(), isFull)
-    for (const flow of staleFlows(await conntrack.list('IPv4'), table, 'IPv4')) await conntrack.delete('IPv4', flow)
+    const stale = atOnce(staleFlows(await conntrack.list('IPv4'), table, 'IPv4'))
+    for (const flow of withoutClients(stale)) await conntrack.delete('IPv4', flow)
   }
   await sync(true)
   return {

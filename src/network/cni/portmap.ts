@@ -54,6 +54,8 @@ export function portmapRules(): string {
   ].join('\n')
 }
 
+const longestMs = 60_000
+
 export type Element = { map: string; key: string; value?: string }
 
 /**
@@ -160,7 +162,7 @@ type NftObject = { map?: { name: string; elem?: [NftElement, unknown][] }; set?:
 
 async function allElements({ seams }: CniRequest): Promise<PresentElement[]> {
   const { exitCode, stdout } = await seams.processes
-    .run('nft', ['-j', 'list', 'table', ...table.split(' ')])
+    .run('nft', ['-j', 'list', 'table', ...table.split(' ')], { timeoutMs: longestMs })
     // Without the program there can be no rules.
     .catch(() => ({ exitCode: 1, stdout: '' }))
   if (exitCode !== 0) return []
@@ -179,7 +181,7 @@ function keyText(value: unknown): string {
 }
 
 async function nft({ seams }: CniRequest, text: string): Promise<void> {
-  const { exitCode, stderr } = await seams.processes.run('nft', ['-f', '-'], { input: text }).catch(() => {
+  const { exitCode, stderr } = await seams.processes.run('nft', ['-f', '-'], { input: text, timeoutMs: longestMs }).catch(() => {
     throw new CniError(100, 'host ports need the program nft (Debian: apt install nftables)')
   })
   if (exitCode !== 0) throw new CniError(100, `nft: ${stderr.trim().split('\n')[0]}`)

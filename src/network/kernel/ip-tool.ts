@@ -1,5 +1,6 @@
 /** The kernel's links, addresses, routes and neighbours, by way of iproute2. */
 import { asLines } from '#base/as-lines.ts'
+import { defined } from '#base/defined.ts'
 import type { Processes } from '#base/processes.ts'
 
 export type IpTool = {
@@ -27,12 +28,15 @@ export type Link = {
 export type Route = { dst: string; gateway?: string; dev?: string; protocol?: string; flags?: string[]; prefsrc?: string; type?: string }
 export type Neighbour = { dst: string; dev: string; lladdr?: string; state?: string[] }
 
+/** One that hangs must not stop everything. */
+const longestMs = 60_000
+
 /** Where `namespace` is given (a path such as `/run/netns/NAME`), all is asked and done in that network namespace. */
 export function ipTool(processes: Processes, namespace?: string): IpTool {
   const prefix = namespace === undefined ? [] : ['nsenter', `--net=${namespace}`]
   const run = (args: readonly string[], input?: string) => {
     const [program = 'ip', ...rest] = [...prefix, 'ip', ...args]
-    return processes.run(program, rest, input === undefined ? {} : { input })
+    return processes.run(program, rest, { timeoutMs: longestMs, ...defined({ input }) })
   }
   const batch = async (flags: readonly string[], commands: readonly string[]) => {
     if (commands.length === 0) return { exitCode: 0, stderr: '' }

@@ -67,11 +67,12 @@ function unknownKind({ links }: Plan, error: unknown): NoSuchDevice | undefined 
   return kind === undefined ? undefined : new NoSuchDevice(kind)
 }
 
+const longestMs = 60_000
 const inNamespace = (namespace: string | undefined): string[] => (namespace === undefined ? [] : ['nsenter', `--net=${namespace}`])
 
 async function forwardingOf(processes: Processes, namespace: string | undefined, device: string): Promise<Forwarding[]> {
   const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-json', 'fdb', 'show', 'dev', device]
-  const { exitCode, stdout } = await processes.run(program, args)
+  const { exitCode, stdout } = await processes.run(program, args, { timeoutMs: longestMs })
   const rows: Forwarding[] = exitCode === 0 && stdout.trim() !== '' ? JSON.parse(stdout) : []
   return rows.map((row) => ({ ...row, ifname: device }))
 }
@@ -79,6 +80,6 @@ async function forwardingOf(processes: Processes, namespace: string | undefined,
 async function changeForwarding(processes: Processes, namespace: string | undefined, commands: readonly string[]): Promise<void> {
   if (commands.length === 0) return
   const [program = 'bridge', ...args] = [...inNamespace(namespace), 'bridge', '-force', '-batch', '-']
-  const { exitCode, stderr } = await processes.run(program, args, { input: asLines(commands) })
+  const { exitCode, stderr } = await processes.run(program, args, { input: asLines(commands), timeoutMs: longestMs })
   if (exitCode !== 0) throw new Error(`bridge ${commands.join('; ')}: ${stderr.trim()}`)
 }

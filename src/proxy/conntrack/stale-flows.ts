@@ -1,3 +1,4 @@
+import type { Steps } from '#base/steps.ts'
 import { hostPort } from '#proxy/service-table/endpoint.ts'
 import type { IpFamily } from '#proxy/service-table/service-port.ts'
 import type { ServiceTable } from '#proxy/service-table/service-table.ts'
@@ -13,11 +14,13 @@ export type Flow = {
   replySourcePort: number
 }
 
+export const flowsInStep = 500
+
 /**
  * Conversations with services whose endpoint serves no more: the kernel would send them there for as long as the client speaks.
  * Policies and hints do not matter here: what was begun is not moved while its endpoint serves.
  */
-export function staleFlows(flows: Iterable<Flow>, table: ServiceTable, family: IpFamily): Flow[] {
+export function* staleFlows(flows: Iterable<Flow>, table: ServiceTable, family: IpFamily): Steps<Flow[]> {
   const byAddress = new Map<string, Set<string>>()
   const byNodePort = new Map<number, Set<string>>()
   for (const plan of table.allPlans()) {
@@ -36,9 +39,21 @@ export function staleFlows(flows: Iterable<Flow>, table: ServiceTable, family: I
   }
   if (byAddress.size === 0) return []
   const stale: Flow[] = []
+  let count = 0
   for (const flow of flows) {
+    if (++count % flowsInStep === 0) yield
     const endpoints = byAddress.get(hostPort(flow.destination, flow.destinationPort)) ?? byNodePort.get(flow.destinationPort)
     if (endpoints !== undefined && !endpoints.has(hostPort(flow.replySource, flow.replySourcePort))) stale.push(flow)
   }
   return stale
+}
+
+/** What the same endpoint answers at the same address and port, once: whoever spoke to it, all of it is to end. */
+export function withoutClients(flows: Iterable<Flow>): Omit<Flow, 'source' | 'sourcePort'>[] {
+  const found = new Map<string, Flow>()
+  for (const flow of flows) {
+    const { destination, destinationPort, replySource, replySourcePort } = flow
+    found.set(`${destination} ${destinationPort} ${replySource} ${replySourcePort}`, flow)
+  }
+  return [...found.values()]
 }

@@ -1,6 +1,9 @@
 import type { Processes } from '#base/processes.ts'
 import type { IpFamily } from '#proxy/service-table/service-port.ts'
 
+/** One that hangs must not stop everything; tens of thousands of rules take seconds. */
+const longestMs = 120_000
+
 /** `''`: what the machine's `iptables` is. */
 export type IptablesVariant = '' | '-nft' | '-legacy'
 
@@ -15,13 +18,16 @@ export class IptablesProgram {
   }
 
   async restore(text: string): Promise<void> {
-    const { exitCode, stderr } = await this.#processes.run(`${this.#name}-restore`, ['-w', '5', '--noflush', '--counters'], { input: text })
+    const { exitCode, stderr } = await this.#processes.run(`${this.#name}-restore`, ['-w', '5', '--noflush', '--counters'], {
+      input: text,
+      timeoutMs: longestMs,
+    })
     if (exitCode !== 0) throw new Error(`${this.#name}-restore: ${explained(stderr, text)}`)
   }
 
   /** The names of a table's chains. */
   async chains(table: 'nat' | 'filter'): Promise<string[]> {
-    const { exitCode, stdout, stderr } = await this.#processes.run(`${this.#name}-save`, ['-t', table])
+    const { exitCode, stdout, stderr } = await this.#processes.run(`${this.#name}-save`, ['-t', table], { timeoutMs: longestMs })
     if (exitCode !== 0) throw new Error(`${this.#name}-save: ${stderr.trim()}`)
     return [...stdout.matchAll(/^:(\S+) /gm)].map(([, name = '']) => name)
   }
@@ -42,7 +48,7 @@ export class IptablesProgram {
   }
 
   #run(args: readonly string[]) {
-    return this.#processes.run(this.#name, ['-w', '5', ...args])
+    return this.#processes.run(this.#name, ['-w', '5', ...args], { timeoutMs: longestMs })
   }
 }
 

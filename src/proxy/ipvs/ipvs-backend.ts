@@ -9,6 +9,9 @@ import { type IpFamily, ipFamilies } from '#proxy/service-table/service-port.ts'
 import type { ServiceTable } from '#proxy/service-table/service-table.ts'
 import { isInRange } from '#wire/nftables/address-ranges.ts'
 
+/** One that hangs must not stop everything. */
+const longestMs = 120_000
+
 export type IpvsBackendOptions = IpvsOptions & {
   processes: Processes
   settings: RuleSettings
@@ -137,7 +140,7 @@ export class IpvsBackend implements ProxyBackend {
 
   async #must(program: string, args: readonly string[], input: string): Promise<void> {
     if (input === '') return
-    const { exitCode, stderr } = await this.#options.processes.run(program, args, { input })
+    const { exitCode, stderr } = await this.#options.processes.run(program, args, { input, timeoutMs: longestMs })
     if (exitCode !== 0) throw new Error(`${program}: ${stderr.trim()}`)
   }
 }

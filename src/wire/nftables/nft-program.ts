@@ -1,4 +1,5 @@
 /** The program `nft`: applying text, and asking what is there. */
+import { defined } from '#base/defined.ts'
 import type { Processes } from '#base/processes.ts'
 import { ResidentShell } from '#base/resident-shell.ts'
 import { findCulprits } from '#wire/nftables/find-culprits.ts'
@@ -24,11 +25,15 @@ export type NftProgram = {
 /** A shell reads its input letter by letter: beyond this a process of its own is faster. */
 const shellInputMax = 50_000
 
+/** One that hangs must not stop everything; a hundred thousand elements take seconds. */
+const longestMs = 120_000
+
 /** `command` may put the program into another place: `['ip', 'netns', 'exec', 'node-1', 'nft']`. */
 export function nftProgram(processes: Processes, command: readonly [string, ...string[]] = ['nft']): NftProgram {
   const [program, ...first] = command
-  const run = (args: readonly string[], input?: string) => processes.run(program, [...first, ...args], input === undefined ? {} : { input })
-  const shell = new ResidentShell(processes)
+  const run = (args: readonly string[], input?: string) =>
+    processes.run(program, [...first, ...args], { timeoutMs: longestMs, ...defined({ input }) })
+  const shell = new ResidentShell(processes, { longestMs })
   const listed = async (kind: 'chains' | 'sets' | 'maps', family: NftFamily, table: string): Promise<string[]> => {
     const { stdout } = await run(['-t', 'list', kind, family])
     return namesIn(stdout, family, table)
