@@ -15,6 +15,7 @@ import { on } from '#controllers/runtime/triggers.ts'
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { byAge, isAvailable, isDeleting } from '#controllers/workload/pods.ts'
+import { createsAtOnce } from '#controllers/workload/pods-at-once.ts'
 import { type History, hashLabel, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
@@ -115,7 +116,8 @@ async function place(view: DaemonView, context: ReconcileContext): Promise<boole
 
 async function carryOut({ daemonSet, hash }: DaemonView, createOn: readonly string[], remove: readonly V1Pod[], context: ReconcileContext) {
   const owner = { kind: DaemonSet, object: daemonSet }
-  const { error } = await inSlowStartBatches(Math.min(createOn.length, burst), async (index) => {
+  const pace = { clock: context.clock, atOnce: createsAtOnce(daemonSet.spec?.template) }
+  const { error } = await inSlowStartBatches(Math.min(createOn.length, burst), pace, async (index) => {
     await createPod(context, owner, daemonPod(daemonSet, createOn[index] ?? '', hash)).catch((thrown: unknown) => {
       if (!isNamespaceTerminating(thrown)) throw thrown
     })

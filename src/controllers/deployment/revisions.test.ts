@@ -4,7 +4,7 @@ import { annotationsOfNewSet } from '#controllers/deployment/revisions.ts'
 
 const historyAfter = (history: string) =>
   annotationsOfNewSet(
-    { metadata: {}, spec: { selector: {}, template: {} } },
+    { metadata: {}, spec: { selector: {}, template: { spec: { containers: [] } } } },
     { 'deployment.kubernetes.io/revision': '7', 'deployment.kubernetes.io/revision-history': history },
     9n,
   )['deployment.kubernetes.io/revision-history']

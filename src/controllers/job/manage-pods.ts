@@ -29,9 +29,8 @@ import type { ReconcileContext } from '#controllers/runtime/define-controller.ts
 import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { isTerminating } from '#controllers/workload/pods.ts'
+import { burst, createsAtOnce, podsToMake } from '#controllers/workload/pods-at-once.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
-
-const mostAtOnce = 500
 
 export type Managed = { created: number; deleted: readonly V1Pod[]; action: JobAction; error?: unknown }
 
@@ -51,9 +50,9 @@ export async function managePods(look: JobState, context: ReconcileContext): Pro
       : Math.max(0, Math.min(parallelism, spec.completions - succeeded))
   const surplus = surplusPods(look, active.length - wanted, context.clock.now())
   // Either ending or making pods in one look, never both.
-  if (surplus.length > 0) return end(look, surplus.slice(0, mostAtOnce), context)
+  if (surplus.length > 0) return end(look, surplus.slice(0, burst), context)
   const terminating = onlyReplacesFailed(job) ? look.pods.filter(isTerminating).length : 0
-  const missing = Math.min(wanted - terminating - active.length, mostAtOnce)
+  const missing = podsToMake(wanted - terminating - active.length, active)
   return missing > 0 ? make(look, missing, context) : nothing
 }
 
@@ -114,7 +113,8 @@ async function make(look: JobState, missing: number, context: ReconcileContext):
   const owner = { kind: Job, object: job }
   let created = 0
   let failed = 0
-  const { error } = await inSlowStartBatches(indexes?.length ?? missing, async (position) => {
+  const pace = { clock: context.clock, atOnce: createsAtOnce(job.spec?.template) }
+  const { error } = await inSlowStartBatches(indexes?.length ?? missing, pace, async (position) => {
     try {
       await createPod(context, owner, podOf(look, indexes?.[position]))
       created++

@@ -23,13 +23,11 @@ import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { createdMs, isActive, isAvailable, isDeleting, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
+import { burst, createsAtOnce, podsToMake } from '#controllers/workload/pods-at-once.ts'
 import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 // Replication controllers tell the same.
 const sameStatus = equalityOf(ReplicaSet).at('status')
-
-/** No more than this many pods are made or ended in one go. */
-const burst = 500
 
 type Status = V1ReplicaSetStatus
 
@@ -78,12 +76,13 @@ async function adjust<T extends KubernetesObject & { metadata: V1ObjectMeta; sta
   const owner = { kind: keeper.kind, object: keeper.object }
   const missing = keeper.replicas - active.length
   if (missing > 0) {
-    const { error } = await inSlowStartBatches(Math.min(missing, burst), async () => {
+    const count = podsToMake(missing, active)
+    const { error } = await inSlowStartBatches(count, { clock: context.clock, atOnce: createsAtOnce(keeper.template) }, async () => {
       await createPod(context, owner, podFromTemplate(owner, keeper.template)).catch((error: unknown) => {
         if (!isNamespaceTerminating(error)) throw error
       })
     })
-    if (error === undefined && missing > burst) context.requeueAfter(1)
+    if (error === undefined && count > 0 && missing > count) context.requeueAfter(1)
     return error
   }
   if (missing === 0) return undefined

@@ -62,9 +62,9 @@ export async function retainClaims(
       events.warning(StatefulSet, set, 'ConflictingController', message)
     }
     const next = wanted === undefined || isForeign ? others : [...others, wanted]
-    const isSame =
-      next.length === (claim.metadata.ownerReferences ?? []).length &&
-      next.every(({ uid }) => claim.metadata.ownerReferences?.some((reference) => reference.uid === uid))
+    const present = claim.metadata.ownerReferences ?? []
+    const presentUids = new Set(present.map(({ uid }) => uid))
+    const isSame = next.length === present.length && next.every(({ uid }) => presentUids.has(uid))
     if (!isSame) await client.update(PersistentVolumeClaim, { ...claim, metadata: { ...claim.metadata, ownerReferences: next } })
   }
 }

@@ -57,7 +57,8 @@ function volumesOf(set: V1StatefulSet, ordinal: number, { spec }: V1Pod): NonNul
     name: template.metadata.name ?? '',
     persistentVolumeClaim: { claimName: claimName(template, set, ordinal), readOnly: false },
   }))
-  return [...claimed, ...(spec.volumes ?? []).filter(({ name }) => !claimed.some((volume) => volume.name === name))]
+  const names = new Set(claimed.map(({ name }) => name))
+  return [...claimed, ...(spec.volumes ?? []).filter(({ name }) => !names.has(name))]
 }
 
 export function hasIdentity({ metadata }: V1Pod, set: V1StatefulSet, ordinal: number): boolean {

@@ -21,6 +21,8 @@ import {
 import { maxUnavailableOf, observeUnavailable } from '#controllers/statefulset/unavailable-metrics.ts'
 import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isAvailable, isDeleting } from '#controllers/workload/pods.ts'
+import { createsAtOnce, podsToMake } from '#controllers/workload/pods-at-once.ts'
+import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 export type SetView = {
   set: V1StatefulSet
@@ -30,38 +32,69 @@ export type SetView = {
 }
 
 export async function bringIntoShape(view: SetView, context: ReconcileContext): Promise<void> {
-  const { set, pods } = view
-  const start = startOrdinal(set)
-  const count = replicasOf(set)
+  const { set } = view
   const isOrdered = set.spec?.podManagementPolicy !== 'Parallel'
-  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(pod, set), pod]))
-  const wanted = Array.from({ length: count }, (_, index) => start + index)
-  const condemned = pods
-    .filter((pod) => ordinalOf(pod, set) >= 0 && (ordinalOf(pod, set) < start || ordinalOf(pod, set) >= start + count))
-    .sort((left, right) => ordinalOf(right, set) - ordinalOf(left, set))
+  const numbered = view.pods.map((pod) => ({ pod, ordinal: ordinalOf(pod, set) }))
+  const byOrdinal = new Map(numbered.map(({ pod, ordinal }) => [ordinal, pod]))
+  const condemned = numbered
+    .filter(({ ordinal }) => ordinal >= 0 && !isWanted(ordinal, set))
+    .sort((left, right) => right.ordinal - left.ordinal)
 
-  const settled = await eachInOrder(wanted, isOrdered, (ordinal) => settle(view, ordinal, byOrdinal.get(ordinal), isOrdered, context))
-  if (!settled) return
-  for (const pod of condemned) await retainClaims(set, ordinalOf(pod, set), pod, context)
-  const inOrder = [...wanted.map((ordinal) => byOrdinal.get(ordinal)), ...[...condemned].reverse()]
-  const firstUnhealthy = inOrder.find((pod) => pod === undefined || !isGood(pod, set, context))
-  const removed = await eachInOrder(condemned, isOrdered, (pod) => condemn(set, pod, firstUnhealthy, isOrdered, context))
-  if (removed && set.spec?.updateStrategy?.type !== 'OnDelete')
-    await roll(
-      view,
-      wanted.map((ordinal) => byOrdinal.get(ordinal)),
-      context,
-    )
+  if (isOrdered) {
+    if (!(await settleInOrder(view, byOrdinal, context))) return
+  } else await settleInParallel(view, byOrdinal, context)
+  for (const { pod, ordinal } of condemned) await retainClaims(set, ordinal, pod, context)
+  if (isOrdered) {
+    // All others are well, or the set would still be settling them.
+    const firstUnhealthy = condemned.findLast(({ pod }) => !isGood(pod, set, context))?.pod
+    const [next] = condemned
+    if (next !== undefined) {
+      // Only the first of the broken ones may go while others are broken.
+      const mayGo = !isDeleting(next.pod) && (isGood(next.pod, set, context) || next.pod === firstUnhealthy)
+      if (mayGo) await deleteStatefulPod(set, next.pod, context)
+      return
+    }
+  } else {
+    const going = condemned.filter(({ pod }) => !isDeleting(pod))
+    await inBatches(view, going, context, ({ pod }) => deleteStatefulPod(set, pod, context))
+  }
+  if (set.spec?.updateStrategy?.type !== 'OnDelete') await roll(view, byOrdinal, context)
 }
 
-/** True when `step` was for all of them. In order, one that is not settled keeps the others waiting. */
-async function eachInOrder<T>(items: readonly T[], isOrdered: boolean, step: (item: T) => Promise<boolean>): Promise<boolean> {
-  if (!isOrdered) {
-    await Promise.all(items.map(step))
-    return true
-  }
-  for (const item of items) if (!(await step(item))) return false
+const isWanted = (ordinal: number, set: V1StatefulSet): boolean =>
+  ordinal >= startOrdinal(set) && ordinal < startOrdinal(set) + replicasOf(set)
+
+/** True when all of them are there and well. One that is not keeps the others waiting. */
+async function settleInOrder(view: SetView, byOrdinal: ReadonlyMap<number, V1Pod>, context: ReconcileContext): Promise<boolean> {
+  const start = startOrdinal(view.set)
+  for (let ordinal = start; ordinal < start + replicasOf(view.set); ordinal++)
+    if (!(await settle(view, ordinal, byOrdinal.get(ordinal), true, context))) return false
   return true
+}
+
+/** Those that are there, and the first of those that are not: there may be two thousand million of them. */
+async function settleInParallel(view: SetView, byOrdinal: ReadonlyMap<number, V1Pod>, context: ReconcileContext): Promise<void> {
+  const { set, pods } = view
+  const ordinals = [...byOrdinal.keys()].filter((ordinal) => isWanted(ordinal, set))
+  const missing = replicasOf(set) - ordinals.length
+  const count = podsToMake(missing, pods)
+  const enough = ordinals.length + count
+  for (let ordinal = startOrdinal(set); ordinals.length < enough; ordinal++) if (!byOrdinal.has(ordinal)) ordinals.push(ordinal)
+  await inBatches(view, ordinals, context, async (ordinal) => {
+    await settle(view, ordinal, byOrdinal.get(ordinal), false, context)
+  })
+  if (count > 0 && count < missing) context.requeueAfter(1)
+}
+
+async function inBatches<T>(
+  { set }: SetView,
+  items: readonly T[],
+  { clock }: ReconcileContext,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const pace = { clock, atOnce: createsAtOnce(set.spec?.template) }
+  const { error } = await inSlowStartBatches(items.length, pace, (index) => work(items[index] as T))
+  if (error !== undefined) throw error
 }
 
 /** Whether the next one may be looked at. */
@@ -97,28 +130,15 @@ function isGood(pod: V1Pod, { spec }: V1StatefulSet, { clock }: ReconcileContext
   return pod.status?.phase === 'Running' && isPodReady(pod) && !isDeleting(pod) && isAvailable(pod, spec?.minReadySeconds ?? 0, clock.now())
 }
 
-/** Only the first of the broken ones may go while others are broken. */
-async function condemn(
-  set: V1StatefulSet,
-  pod: V1Pod,
-  firstUnhealthy: V1Pod | undefined,
-  isOrdered: boolean,
-  context: ReconcileContext,
-): Promise<boolean> {
-  if (isDeleting(pod)) return !isOrdered
-  if (isOrdered && !isGood(pod, set, context) && pod !== firstUnhealthy) return false
-  await deleteStatefulPod(set, pod, context)
-  return false
-}
-
 /** From the highest ordinal down to the partition, one at a time unless more may be missing. */
-async function roll(view: SetView, replicas: readonly (V1Pod | undefined)[], context: ReconcileContext): Promise<void> {
+async function roll(view: SetView, byOrdinal: ReadonlyMap<number, V1Pod>, context: ReconcileContext): Promise<void> {
   const { set, updateRevision } = view
-  const { partition = 0 } = set.spec?.updateStrategy?.rollingUpdate ?? {}
+  const start = startOrdinal(set)
+  const lowest = start + (set.spec?.updateStrategy?.rollingUpdate?.partition ?? 0)
   const isOld = (pod: V1Pod) => revisionOf(pod) !== updateRevision.metadata.name && !isDeleting(pod)
   if (!context.settings.isEnabled('MaxUnavailableStatefulSet')) {
-    for (let index = replicas.length - 1; index >= partition; index--) {
-      const pod = replicas[index]
+    for (let ordinal = start + replicasOf(set) - 1; ordinal >= lowest; ordinal--) {
+      const pod = byOrdinal.get(ordinal)
       if (pod === undefined) return
       if (isOld(pod)) {
         await deleteStatefulPod(set, pod, context)
@@ -128,13 +148,14 @@ async function roll(view: SetView, replicas: readonly (V1Pod | undefined)[], con
     }
     return
   }
-  const unavailable = replicas.filter((pod) => pod === undefined || !isGood(pod, set, context)).length
+  const present = [...byOrdinal].filter(([ordinal]) => isWanted(ordinal, set)).sort(([one], [other]) => other - one)
+  const unavailable = replicasOf(set) - present.filter(([, pod]) => isGood(pod, set, context)).length
   observeUnavailable(set, unavailable, context)
   // Those that are broken count as well, be they old: what is missing has to come back before anything else goes.
   let room = maxUnavailableOf(set) - unavailable
-  for (let index = replicas.length - 1; index >= partition && room > 0; index--) {
-    const pod = replicas[index]
-    if (pod === undefined || !isOld(pod)) continue
+  for (const [ordinal, pod] of present) {
+    if (ordinal < lowest || room <= 0) return
+    if (!isOld(pod)) continue
     await deleteStatefulPod(set, pod, context)
     room--
   }

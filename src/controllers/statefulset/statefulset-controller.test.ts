@@ -81,6 +81,20 @@ test('in parallel all pods come at once', async () => {
   assert.deepEqual(await names(cluster), ['db-5', 'db-6', 'db-7'])
 })
 
+test('more replicas than anybody can have are begun with, in order or in parallel', async () => {
+  for (const podManagementPolicy of ['OrderedReady', 'Parallel']) {
+    await using cluster = await started({ podManagementPolicy, replicas: 2 ** 31 - 1, ordinals: { start: 7 } }, { fateOf: () => 'hangs' })
+    await cluster.advance(100)
+    const made = await names(cluster)
+    assert.equal(made.includes('db-7'), true)
+    if (podManagementPolicy === 'OrderedReady') assert.equal(made.length, 1)
+    else assert.ok(made.length >= 500 && made.length % 500 === 0, String(made.length))
+    await change(cluster, { replicas: 0 })
+    await cluster.advance({ seconds: 60 })
+    assert.deepEqual(await names(cluster), [])
+  }
+})
+
 test('a roll goes from the last pod down to the partition, and on when the partition moves', async () => {
   await using cluster = await started({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } })
   await cluster.advance({ seconds: 10 })
