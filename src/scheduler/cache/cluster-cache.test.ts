@@ -48,7 +48,7 @@ test('a copy of a node is a place to try things', () => {
   cache.setPod(podInfoOf(aPod('p', { cpu: '1', requests: { 'example.com/gpu': '1' }, hostPort: 80, on: 'a' })))
   const copy = node.clone()
   for (const pod of [...copy.pods]) copy.removePod(pod)
-  assert.deepEqual([copy.requested.cpuMillis, copy.requested.scalars?.get('example.com/gpu'), copy.pods.length], [0, 0, 0])
+  assert.deepEqual([copy.requested.cpuMillis, copy.requested.scalars?.get('example.com/gpu') ?? 0, copy.pods.length], [0, 0, 0])
   assert.deepEqual([node.requested.cpuMillis, node.requested.scalars?.get('example.com/gpu'), node.pods.length], [1000, 1, 1])
 })
 

@@ -50,6 +50,18 @@ export function podInfoOf(pod: V1Pod): PodInfo {
   }
 }
 
+const known = new WeakMap<V1Pod, PodInfo>()
+
+/** The same one each time, for those who compare many pods with many others. */
+export function knownPodInfo(pod: V1Pod): PodInfo {
+  let info = known.get(pod)
+  if (info === undefined) {
+    info = podInfoOf(pod)
+    known.set(pod, info)
+  }
+  return info
+}
+
 /** The same pod, taken to run on the node. */
 export function placedOn(info: PodInfo, nodeName: string): PodInfo {
   return { ...info, pod: { ...info.pod, spec: { ...info.pod.spec, nodeName } } }

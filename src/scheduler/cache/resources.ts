@@ -91,5 +91,10 @@ export function addResources(sum: Resources, other: Resources, sign: 1 | -1): vo
   sum.ephemeralStorage += sign * other.ephemeralStorage
   if (other.scalars === undefined) return
   sum.scalars ??= new Map()
-  for (const [name, amount] of other.scalars) sum.scalars.set(name, (sum.scalars.get(name) ?? 0) + sign * amount)
+  for (const [name, amount] of other.scalars) {
+    const total = (sum.scalars.get(name) ?? 0) + sign * amount
+    // Names are anybody's: those that nobody uses any more do not stay.
+    if (total === 0) sum.scalars.delete(name)
+    else sum.scalars.set(name, total)
+  }
 }

@@ -106,3 +106,14 @@ test('drivers are told what the class and the claim have to say', async () => {
     { source: 'FromClaim', requests: ['r'], ...opaque('of-claim') },
   ])
 })
+
+test('a claim for which there are too many combinations to try is given up, and the next one gets its devices', async () => {
+  const devices = Array.from({ length: 60 }, (_, index) => ({ name: `d${index}` }))
+  const request = (name: string, count: number) => ({ name, exactly: { deviceClassName: 'c', count } })
+  const greedy: V1ResourceClaim = {
+    metadata: { name: 'greedy', namespace: 'default', uid: 'uid-greedy' },
+    // Each alone could be met.
+    spec: { devices: { requests: [request('a', 30), request('b', 31)] } },
+  }
+  assert.deepEqual(devicesOf(await given({ slice: slice(devices), claims: [greedy, claim('modest')] })), ['none', 'd0'])
+})

@@ -81,23 +81,49 @@ function isUsableOn({ nodeName, allNodes, nodeSelector }: Place, node: V1Node): 
   return allNodes === true || (nodeSelector !== undefined && nodeSelectorMatcher(nodeSelector)(node))
 }
 
-/** An allocation for each claim, in their order; undefined when there is none for all of them. Throws when a selector fails. */
+/** Combinations of devices that may be tried: there are more of them than could be tried in a lifetime. */
+export type SearchBudget = { left: number }
+
+/** What upstream says when its time is over. */
+export class SearchTooLong extends Error {
+  override name = 'SearchTooLong'
+  constructor() {
+    super('timed out trying to allocate devices')
+  }
+}
+
+const triesEachNode = 10_000
+
+/**
+ * An allocation for each claim, in their order; undefined when there is none for all of them. Throws when a selector fails, and
+ * `SearchTooLong`.
+ */
 export function allocateDevices(
   claims: readonly V1ResourceClaim[],
   node: V1Node,
   candidates: readonly Candidate[],
   taken: DeviceUsage,
-  { objects, random }: { objects: ClusterObjects; random: Random },
+  { objects, random, budget }: { objects: ClusterObjects; random: Random; budget: SearchBudget },
 ): V1AllocationResult[] | undefined {
   let used = taken
-  const results: V1AllocationResult[] = []
-  for (const claim of claims) {
-    const chosen = chooseFor(claim, candidates, used, objects)
-    if (chosen === undefined) return undefined
-    for (const { candidate, need } of chosen) if (!need.isAdmin) used = used.with(candidate, need.capacity) ?? used
-    results.push(resultOf(claim, chosen, node, random))
+  const here: SearchBudget = { left: Math.min(triesEachNode, budget.left) }
+  budget.left -= here.left
+  try {
+    return allocateWithin(here)
+  } finally {
+    budget.left += here.left
   }
-  return results
+
+  function allocateWithin(tries: SearchBudget): V1AllocationResult[] | undefined {
+    const results: V1AllocationResult[] = []
+    for (const claim of claims) {
+      const chosen = chooseFor(claim, candidates, used, objects, tries)
+      if (chosen === undefined) return undefined
+      for (const { candidate, need } of chosen) if (!need.isAdmin) used = used.with(candidate, need.capacity) ?? used
+      results.push(resultOf(claim, chosen, node, random))
+    }
+    return results
+  }
 }
 
 type Choice = { readonly candidate: Candidate; readonly need: Need }
@@ -107,6 +133,7 @@ function chooseFor(
   candidates: readonly Candidate[],
   used: DeviceUsage,
   objects: ClusterObjects,
+  budget: SearchBudget,
 ): Choice[] | undefined {
   const alternatives: Need[][] = []
   for (const { name, exactly, firstAvailable } of spec.devices?.requests ?? []) {
@@ -134,7 +161,25 @@ function chooseFor(
     if (needs.length === 0) return undefined
     alternatives.push(needs)
   }
-  return search(alternatives, 0, [], candidates, used, spec.devices?.constraints ?? [])
+  // A request that cannot be met by itself cannot be met with the others, however they are chosen.
+  const canBeMet = (need: Need) => freeFor(need, candidates, used).isEnough
+  if (!alternatives.every((needs) => needs.some(canBeMet))) return undefined
+  return search(alternatives, 0, [], candidates, used, spec.devices?.constraints ?? [], budget)
+}
+
+/** The devices that the request may have as things are, and whether they are as many as it asks for. */
+function freeFor(need: Need, candidates: readonly Candidate[], used: DeviceUsage): { free: readonly Candidate[]; isEnough: boolean } {
+  const isTolerable = ({ device }: Candidate) =>
+    untolerated(
+      (device.taints ?? []).filter(({ effect }) => effect !== 'None'),
+      need.tolerations,
+    ) === undefined
+  const isFree = (candidate: Candidate) => isTolerable(candidate) && (need.isAdmin || used.with(candidate, need.capacity) !== undefined)
+  const matching = candidates.filter(({ driver, device }) => matchesAll(need.selectors, driver, device))
+  const free = matching.filter(isFree)
+  // All means all there are, those that are in use included: then it is not to be had.
+  const isAll = free.length > 0 && (need.isAdmin || matching.length === free.length)
+  return { free, isEnough: need.count === 'all' ? isAll : free.length >= need.count }
 }
 
 /** The first alternative of each request that works out together with the others. */
@@ -145,21 +190,14 @@ function search(
   candidates: readonly Candidate[],
   used: DeviceUsage,
   constraints: readonly V1DeviceConstraint[],
+  budget: SearchBudget,
 ): Choice[] | undefined {
   const needs = alternatives[index]
   if (needs === undefined) return [...chosen]
   for (const need of needs) {
-    const isTolerable = ({ device }: Candidate) =>
-      untolerated(
-        (device.taints ?? []).filter(({ effect }) => effect !== 'None'),
-        need.tolerations,
-      ) === undefined
-    const isFree = (candidate: Candidate) => isTolerable(candidate) && (need.isAdmin || used.with(candidate, need.capacity) !== undefined)
-    const matching = candidates.filter(({ driver, device }) => matchesAll(need.selectors, driver, device))
-    const free = matching.filter(isFree)
+    const { free, isEnough } = freeFor(need, candidates, used)
+    if (!isEnough) continue
     if (need.count === 'all') {
-      // All means all there are, those that are in use included: then it is not to be had.
-      if (free.length === 0 || (!need.isAdmin && matching.length !== free.length)) continue
       // Taken together they may want more of a counter than there is.
       const usage = need.isAdmin ? used : free.reduce<DeviceUsage | undefined>((sum, each) => sum?.with(each, need.capacity), used)
       const found =
@@ -186,6 +224,7 @@ function search(
   ): Choice[] | undefined {
     if (left === 0) return goOn(picked, usage)
     for (let at = start; at <= free.length - left; at++) {
+      if (--budget.left < 0) throw new SearchTooLong()
       const candidate = free[at] as Candidate
       const withIt = need.isAdmin ? usage : usage.with(candidate, need.capacity)
       if (withIt === undefined) continue
@@ -200,7 +239,7 @@ function search(
   function goOn(picked: readonly Choice[], usage: DeviceUsage): Choice[] | undefined {
     const all = [...chosen, ...picked]
     if (!constraints.every((constraint) => holds(constraint, all))) return undefined
-    return search(alternatives, index + 1, all, candidates, usage, constraints)
+    return search(alternatives, index + 1, all, candidates, usage, constraints, budget)
   }
 }
 

@@ -10,6 +10,8 @@ import { defined } from '#base/defined.ts'
 export type Selectors = { readonly where: string; readonly selectors: readonly V1DeviceSelector[] }
 
 const maxPrograms = 1000
+/** Of one device: claims come and go. */
+const maxAnswers = 100
 const programs = new Map<string, Program | Error>()
 /** Devices do not change, only come and go: what was found out about one holds. */
 const known = new WeakMap<V1Device, { value: Value; answers: Map<string, boolean> }>()
@@ -38,6 +40,7 @@ function matches(expression: string, driver: string, device: V1Device, place: st
     known.set(device, entry)
   }
   const { value, answers } = entry
+  if (answers.size >= maxAnswers) answers.clear()
   try {
     return answers.getOrInsertComputed(expression, () => deviceMatches(program, value))
   } catch (error) {

@@ -11,7 +11,15 @@ import { on } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import type { PluginHandle } from '#scheduler/framework/plugin-handle.ts'
 import { failed, fits, unresolvable, unschedulable } from '#scheduler/framework/status.ts'
-import { allDevices, allocateDevices, type Candidate, deviceId, devicesOn } from '#scheduler/plugins/allocate-devices.ts'
+import {
+  allDevices,
+  allocateDevices,
+  type Candidate,
+  deviceId,
+  devicesOn,
+  type SearchBudget,
+  SearchTooLong,
+} from '#scheduler/plugins/allocate-devices.ts'
 import { hasBindingConditions, isOverdue, isReadyForBinding } from '#scheduler/plugins/device-binding.ts'
 import { DeviceUsage } from '#scheduler/plugins/device-usage.ts'
 
@@ -22,6 +30,8 @@ const finalizer = 'resource.kubernetes.io/delete-protection'
 const consumersMax = 256
 
 const versionOf = ({ metadata }: V1ResourceClaim): number => Number(metadata?.resourceVersion)
+
+const triesEachPod = 200_000
 
 type State = {
   /** Each as it was seen last. */
@@ -35,6 +45,8 @@ type State = {
   readonly devices: ReturnType<typeof allDevices>
   readonly taken: DeviceUsage
   readonly allocations: Map<string, readonly V1AllocationResult[]>
+  /** For all nodes together. */
+  readonly budget: SearchBudget
 }
 
 /** Over once the claim is seen as of the version in which it was written. */
@@ -105,11 +117,12 @@ export function dynamicResources(
           devices,
           taken: usageOf(devices),
           allocations: new Map(),
+          budget: { left: triesEachPod },
         },
       }
     },
 
-    filter(_, { node, name }, { isReachable, isStuck, unavailable, toAllocate, devices, taken, allocations }) {
+    filter(_, { node, name }, { isReachable, isStuck, unavailable, toAllocate, devices, taken, allocations, budget }) {
       let isAvailable = !isStuck
       for (const [claim, matches] of isReachable) {
         if (matches(node)) continue
@@ -121,8 +134,10 @@ export function dynamicResources(
       let found: V1AllocationResult[] | undefined
       try {
         for (const claim of toAllocate) refuseGatedClaim(claim, isEnabled)
-        found = allocateDevices(toAllocate, node, devicesOn(node, devices), taken, { objects, random })
+        found = allocateDevices(toAllocate, node, devicesOn(node, devices), taken, { objects, random, budget })
       } catch (error) {
+        // Another node may have fewer devices to choose from.
+        if (error instanceof SearchTooLong) return unschedulable(error.message)
         // Something is wrong with the claim or its class: no other node will change that.
         return failed(error)
       }

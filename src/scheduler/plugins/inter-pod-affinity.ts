@@ -1,10 +1,10 @@
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { nothing } from '#api/meta/selector.ts'
-import { type AffinityTerm, affinityTermsOf, namespacesOfTerm, termMatches } from '#scheduler/cache/affinity-terms.ts'
+import { type AffinityTerm, namespacesOfTerm, type PodAffinityTerms, termMatches } from '#scheduler/cache/affinity-terms.ts'
 import type { ClusterCache } from '#scheduler/cache/cluster-cache.ts'
 import { TopologyTally } from '#scheduler/cache/node-counts.ts'
 import type { NodeInfo } from '#scheduler/cache/node-info.ts'
-import type { PodInfo } from '#scheduler/cache/pod-info.ts'
+import { knownPodInfo, type PodInfo } from '#scheduler/cache/pod-info.ts'
 import type { ClusterObjects } from '#scheduler/cluster-objects.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin, maxNodeScore } from '#scheduler/framework/plugin.ts'
@@ -190,10 +190,17 @@ function scoreWithinRange(scores: Float64Array): void {
 
 const isPlaced = ({ spec, status }: V1Pod): boolean => Boolean(spec.nodeName || status?.nominatedNodeName)
 
+/** Throws where they cannot be understood. */
+function termsOf(pod: V1Pod): PodAffinityTerms {
+  const { terms, termsError } = knownPodInfo(pod)
+  if (termsError !== undefined) throw new Error(termsError)
+  return terms
+}
+
 function helpsAfterPodChange(pod: V1Pod, before: V1Pod | undefined, after: V1Pod | undefined): boolean {
   if (before && after && after.metadata.uid === pod.metadata.uid) return true
   if ((after && !isPlaced(after)) || (before && !isPlaced(before))) return false
-  const { required, requiredAnti } = affinityTermsOf(pod)
+  const { required, requiredAnti } = termsOf(pod)
   if (before && after) {
     return (
       (!matchesAll(required, before) && matchesAll(required, after)) ||
@@ -201,13 +208,13 @@ function helpsAfterPodChange(pod: V1Pod, before: V1Pod | undefined, after: V1Pod
     )
   }
   if (after) return matchesAll(required, after)
-  return before !== undefined && (matchesAll(requiredAnti, before) || matchesAll(affinityTermsOf(before).requiredAnti, pod))
+  return before !== undefined && (matchesAll(requiredAnti, before) || matchesAll(termsOf(before).requiredAnti, pod))
 }
 
 function helpsAfterNodeChange(pod: V1Pod, earlier: V1Node | undefined, later: V1Node): boolean {
   const before = earlier?.metadata.labels ?? {}
   const after = later.metadata.labels ?? {}
-  const { required, requiredAnti } = affinityTermsOf(pod)
+  const { required, requiredAnti } = termsOf(pod)
   const isNew = earlier === undefined
   const movesCloser = ({ topologyKey: key }: AffinityTerm) => after[key] !== undefined && (isNew || before[key] !== after[key])
   const movesAway = ({ topologyKey: key }: AffinityTerm) => isNew || (before[key] !== undefined && before[key] !== after[key])

@@ -1,6 +1,6 @@
 import { HostPorts } from '#api/core/v1/pod/host-ports.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
-import { podInfoOf } from '#scheduler/cache/pod-info.ts'
+import { knownPodInfo } from '#scheduler/cache/pod-info.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, unschedulable } from '#scheduler/framework/status.ts'
@@ -10,8 +10,8 @@ const taken = unschedulable("node(s) didn't have free ports for the requested po
 const freesAPort = (pod: V1Pod, gone: V1Pod): boolean => {
   if (!gone.spec.nodeName) return false
   const ports = new HostPorts()
-  ports.add(podInfoOf(gone).hostPorts)
-  return ports.conflicts(podInfoOf(pod).hostPorts)
+  ports.add(knownPodInfo(gone).hostPorts)
+  return ports.conflicts(knownPodInfo(pod).hostPorts)
 }
 
 /** A port of the node's own goes to one pod. */

@@ -1,7 +1,7 @@
 import type { V1Node, V1Pod } from '#api/core/v1/types.gen.ts'
 import { NodeInfo } from '#scheduler/cache/node-info.ts'
-import { type PodInfo, podInfoOf } from '#scheduler/cache/pod-info.ts'
-import { type Resources, requestsOf } from '#scheduler/cache/resources.ts'
+import { knownPodInfo, type PodInfo } from '#scheduler/cache/pod-info.ts'
+import type { Resources } from '#scheduler/cache/resources.ts'
 import { on, when } from '#scheduler/framework/cluster-event.ts'
 import { defineSchedulerPlugin } from '#scheduler/framework/plugin.ts'
 import { fits, type Status } from '#scheduler/framework/status.ts'
@@ -94,20 +94,32 @@ function lacking(
   return { code: isHopeless ? 'UnschedulableAndUnresolvable' : 'Unschedulable', reasons, plugin: '' }
 }
 
-const fitsEmpty = (pod: V1Pod, node: V1Node): boolean => lacking(podInfoOf(pod), new NodeInfo(node), () => false) === undefined
+const emptyNodes = new WeakMap<V1Node, NodeInfo>()
+
+/** The node without pods; every pod that waits asks for it. */
+function knownNodeInfo(node: V1Node): NodeInfo {
+  let info = emptyNodes.get(node)
+  if (info === undefined) {
+    info = new NodeInfo(node)
+    emptyNodes.set(node, info)
+  }
+  return info
+}
+
+const fitsEmpty = (pod: V1Pod, node: V1Node): boolean => lacking(knownPodInfo(pod), knownNodeInfo(node), () => false) === undefined
 
 function hasGrown(pod: V1Pod, before: V1Node, after: V1Node): boolean {
-  const one = new NodeInfo(before).allocatable
-  const other = new NodeInfo(after).allocatable
-  return other.pods > one.pods || wantedAmounts(requestsOf(pod)).some((amount) => amount(other) > amount(one))
+  const one = knownNodeInfo(before).allocatable
+  const other = knownNodeInfo(after).allocatable
+  return other.pods > one.pods || wantedAmounts(knownPodInfo(pod).requests).some((amount) => amount(other) > amount(one))
 }
 
 function freesWhatIsWanted(pod: V1Pod, before: V1Pod, after: V1Pod): boolean {
   if (after.metadata.uid === pod.metadata.uid) return true
   if (!after.spec.nodeName) return false
-  const one = requestsOf(before)
-  const other = requestsOf(after)
-  return wantedAmounts(requestsOf(pod)).some((amount) => amount(one) > amount(other))
+  const one = knownPodInfo(before).requests
+  const other = knownPodInfo(after).requests
+  return wantedAmounts(knownPodInfo(pod).requests).some((amount) => amount(one) > amount(other))
 }
 
 /** How to read off each resource that is asked for. */

@@ -23,7 +23,7 @@ export function volumeRestrictions({ cache, objects }: { cache: ClusterCache; ob
     const sharesClaim = other.spec.volumes?.some(
       ({ persistentVolumeClaim }) => persistentVolumeClaim && claims.has(persistentVolumeClaim.claimName),
     )
-    return sharesClaim || (pod.spec.volumes?.some((volume) => conflicts(volume, other)) ?? false)
+    return sharesClaim || shareADisk(pod, other)
   }
   return defineSchedulerPlugin<State>({
     name: 'VolumeRestrictions',
@@ -55,7 +55,7 @@ export function volumeRestrictions({ cache, objects }: { cache: ClusterCache; ob
     },
 
     filter({ pod }, node, { uses, hasDisks }) {
-      if (hasDisks && pod.spec.volumes?.some((volume) => node.pods.some((other) => conflicts(volume, other.pod)))) return diskTaken
+      if (hasDisks && node.pods.some((other) => shareADisk(pod, other.pod))) return diskTaken
       return uses > 0 ? claimTaken : fits
     },
   })
@@ -69,19 +69,38 @@ function sharedClaims({ claims }: State, { namespace }: PodInfo, other: PodInfo)
 const isExclusiveDisk = ({ gcePersistentDisk, awsElasticBlockStore, rbd, iscsi }: V1Volume): boolean =>
   Boolean(gcePersistentDisk || awsElasticBlockStore || rbd || iscsi)
 
-/** Read-only use by both is fine, except for AWS. */
-function conflicts(volume: V1Volume, other: V1Pod): boolean {
-  return (other.spec.volumes ?? []).some((theirs) => {
-    const { gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi, rbd } = volume
-    if (gce && gce.pdName === theirs.gcePersistentDisk?.pdName) return !(gce.readOnly && theirs.gcePersistentDisk.readOnly)
-    if (aws && aws.volumeID === theirs.awsElasticBlockStore?.volumeID) return true
-    if (iscsi && iscsi.iqn === theirs.iscsi?.iqn) return !(iscsi.readOnly && theirs.iscsi.readOnly)
-    if (!rbd || !theirs.rbd || (rbd.readOnly && theirs.rbd.readOnly)) return false
-    const monitors = new Set(rbd.monitors)
-    return (
-      rbd.image === theirs.rbd.image &&
-      (rbd.pool ?? 'rbd') === (theirs.rbd.pool ?? 'rbd') &&
-      (theirs.rbd.monitors ?? []).some((each) => monitors.has(each))
-    )
-  })
+/** The disks of a pod that take one user on a node, and whether it writes to them: read-only use by both is fine, except for AWS. */
+type Disks = ReadonlyMap<string, { isWritten: boolean }>
+const known = new WeakMap<V1Pod, Disks>()
+
+function disksOf(pod: V1Pod): Disks {
+  let disks = known.get(pod)
+  if (disks === undefined) {
+    disks = readDisks(pod.spec.volumes ?? [])
+    known.set(pod, disks)
+  }
+  return disks
+}
+
+function readDisks(volumes: readonly V1Volume[]): Disks {
+  const disks = new Map<string, { isWritten: boolean }>()
+  const add = (id: string, isWritten: boolean) => disks.set(id, { isWritten: isWritten || (disks.get(id)?.isWritten ?? false) })
+  for (const { gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi, rbd } of volumes) {
+    if (gce) add(`gce ${gce.pdName}`, !gce.readOnly)
+    if (aws) add(`aws ${aws.volumeID}`, true)
+    if (iscsi) add(`iscsi ${iscsi.iqn}`, !iscsi.readOnly)
+    // The same image is one that is reached by a common monitor.
+    for (const monitor of rbd?.monitors ?? []) add(`rbd ${JSON.stringify([rbd?.pool ?? 'rbd', rbd?.image, monitor])}`, !rbd?.readOnly)
+  }
+  return disks
+}
+
+/** Takes time in proportion to the disks of the one that has fewer. */
+function shareADisk(one: V1Pod, other: V1Pod): boolean {
+  const [few, many] = [disksOf(one), disksOf(other)].sort((left, right) => left.size - right.size) as [Disks, Disks]
+  for (const [id, { isWritten }] of few) {
+    const theirs = many.get(id)
+    if (theirs !== undefined && (isWritten || theirs.isWritten)) return true
+  }
+  return false
 }

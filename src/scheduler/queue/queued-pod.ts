@@ -20,6 +20,8 @@ export type QueuedPod = {
   /** Something happened that would have moved it, had it not been held back. */
   movesOnceUngated: boolean
   wasFlushed: boolean
+  /** Grows from pod to pod that is parked: what happened before it was parked is no news to it. */
+  parkedOrder: number
   place: 'active' | 'backoff' | 'unschedulable' | 'in-flight' | 'gone'
   backoffUntilMs: number
 }

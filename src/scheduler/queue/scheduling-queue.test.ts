@@ -147,3 +147,31 @@ test('[SQ8] a closed queue leaves no timer behind', async () => {
   queue.close()
   assert.equal(clock.pending, 0)
 })
+
+test('very many parked pods hear of an event in several turns, those that are parked meanwhile not at all', async () => {
+  const { queue, add, clock } = aQueue()
+  const park = (pod: QueuedPod) => {
+    pod.rejectedBy = new Set(['NeedsNode'])
+    queue.requeue(pod)
+  }
+  for (let index = 0; index < 100; index++) add(`p${index}`)
+  for (let index = 0; index < 100; index++) park(popped(queue))
+  await clock.advance({ seconds: 30 })
+  let turns = 0
+  clock.heldMs = () => 9
+  clock.soon = (callback) => {
+    turns++
+    later.push(callback)
+  }
+  const later: (() => void)[] = []
+  queue.move(nodeAdded)
+  assert.equal(queue.sizes.active, 32)
+  // One of them is turned down again before the others have heard.
+  const again = popped(queue)
+  park(again)
+  queue.move({ resource: 'Node', action: 'Delete', label: 'NodeDelete' })
+  while (later.length > 0) later.shift()?.()
+  assert.ok(turns >= 3, `${turns} turns`)
+  assert.deepEqual(queue.sizes, { active: 99, backoff: 0, unschedulable: 1, gated: 0 })
+  assert.equal(queue.get(again.info.uid)?.place, 'unschedulable')
+})

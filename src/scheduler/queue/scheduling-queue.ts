@@ -23,6 +23,13 @@ export type QueueOptions = {
   onHint?(plugin: string, event: string, hint: 'Queue' | 'QueueSkip' | 'Error', seconds: number): void
 }
 
+/** Something that happened, and the parked pods that have not heard of it yet. */
+type Move = { event: ClusterEvent; isCandidate(info: PodInfo): boolean; parked: Iterator<QueuedPod>; lastParked: number }
+
+/** For how long pods are asked whether an event helps them, before others get their turn. */
+const turnMs = 8
+const podsBetweenLooks = 32
+
 type Ticket = { readonly queued: QueuedPod; readonly order: number }
 
 /**
@@ -44,6 +51,9 @@ export class SchedulingQueue {
   /** In the order in which they came, the oldest first. */
   readonly #unschedulable = new Map<string, QueuedPod>()
   readonly #inFlight = new Map<string, ClusterEvent[]>()
+  readonly #moves: Move[] = []
+  #lastParked = 0
+  #concernedBy: { event: ClusterEvent; byPlugin: Map<string, { retryOn: readonly RetryOn[] | undefined }> } | undefined
   #order = 0
   #activeCount = 0
   #backoffCount = 0
@@ -108,6 +118,7 @@ export class SchedulingQueue {
       movesOnceUngated: false,
       wasFlushed: false,
       place: 'gone',
+      parkedOrder: 0,
       backoffUntilMs: 0,
     }
     this.#pods.set(info.uid, queued)
@@ -213,7 +224,27 @@ export class SchedulingQueue {
   move(event: ClusterEvent, isCandidate: (info: PodInfo) => boolean = () => true): void {
     for (const events of this.#inFlight.values()) events.push(event)
     if (this.#unschedulable.size === 0) return
-    for (const queued of [...this.#unschedulable.values()]) if (isCandidate(queued.info)) this.#moveIfWorth(queued, event)
+    this.#moves.push({ event, isCandidate, parked: this.#unschedulable.values(), lastParked: this.#lastParked })
+    if (this.#moves.length === 1) this.#goOnMoving()
+  }
+
+  /**
+   * Tens of thousands of pods may be parked: asking all of them takes several turns. Who is tried meanwhile sees what has happened, and
+   * who is parked again meanwhile comes after the last one that has to be asked.
+   */
+  #goOnMoving(): void {
+    const { clock } = this.#options
+    let asked = 0
+    for (let move = this.#moves[0]; move !== undefined && !this.#isClosed; move = this.#moves[0]) {
+      for (let next = move.parked.next(); !next.done && next.value.parkedOrder <= move.lastParked; next = move.parked.next()) {
+        if (move.isCandidate(next.value.info)) this.#moveIfWorth(next.value, move.event)
+        if (++asked % podsBetweenLooks === 0 && clock.heldMs() > turnMs) {
+          clock.soon(() => this.#goOnMoving())
+          return
+        }
+      }
+      this.#moves.shift()
+    }
   }
 
   /** Tries the pods now, however long they were to wait. */
@@ -252,13 +283,24 @@ export class SchedulingQueue {
   #hint({ rejectedBy, pendingFor, info }: QueuedPod, event: ClusterEvent): 'skip' | 'retry' | 'now' {
     if (event.resource === '*') return 'retry'
     const helps = (plugin: string): boolean => {
-      const retryOn = this.#options.retryOn.get(plugin)
-      if (retryOn === undefined) return true
-      return retryOn.some((each) => concerns(each, event) && this.#says(plugin, each, info, event))
+      const retryOn = this.#concerned(plugin, event)
+      return retryOn === undefined || retryOn.some((each) => this.#says(plugin, each, info, event))
     }
     for (const plugin of pendingFor) if (helps(plugin)) return 'now'
     for (const plugin of rejectedBy) if (helps(plugin)) return 'retry'
     return 'skip'
+  }
+
+  /** What may turn the plugin's no into a yes after such an event; undefined where everything may. Worked out once for all parked pods. */
+  #concerned(plugin: string, event: ClusterEvent): readonly RetryOn[] | undefined {
+    if (this.#concernedBy?.event !== event) this.#concernedBy = { event, byPlugin: new Map() }
+    const { byPlugin } = this.#concernedBy
+    let found = byPlugin.get(plugin)
+    if (found === undefined) {
+      found = { retryOn: this.#options.retryOn.get(plugin)?.filter((each) => concerns(each, event)) }
+      byPlugin.set(plugin, found)
+    }
+    return found.retryOn
   }
 
   /** To backoff while it lasts, else to active. */
@@ -310,6 +352,7 @@ export class SchedulingQueue {
       this.#leave(queued)
       queued.place = 'unschedulable'
       this.#unschedulable.set(queued.info.uid, queued)
+      queued.parkedOrder = ++this.#lastParked
       this.#options.onQueued?.(queued.gatedBy === undefined ? 'unschedulable' : 'gated', event)
     }
     this.#armFlush()
@@ -368,6 +411,7 @@ export class SchedulingQueue {
         queued.queuedAtMs = clock.now()
         this.#unschedulable.delete(queued.info.uid)
         this.#unschedulable.set(queued.info.uid, queued)
+        queued.parkedOrder = ++this.#lastParked
         this.#moveIfWorth(queued, anyEvent('UnschedulableTimeout'))
       }
       this.#armFlush()
