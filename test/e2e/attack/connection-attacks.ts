@@ -6,14 +6,14 @@ import type { Target } from './attack-run.ts'
 
 type Protocol = 'h2' | 'http/1.1'
 
-function open({ url }: Target, protocol: Protocol): TLSSocket {
+export function open({ url }: Target, protocol: Protocol): TLSSocket {
   const { hostname, port } = new URL(url)
   const socket = connectTls({ host: hostname, port: Number(port), rejectUnauthorized: false, ALPNProtocols: [protocol] })
   socket.on('error', () => {})
   return socket
 }
 
-const isOpen = (socket: TLSSocket): Promise<boolean> =>
+export const isOpen = (socket: TLSSocket): Promise<boolean> =>
   new Promise((resolve) => {
     socket.once('secureConnect', () => resolve(true))
     socket.once('close', () => resolve(false))
@@ -30,7 +30,7 @@ async function openMany(target: Target, count: number, protocol: Protocol): Prom
   return sockets
 }
 
-const nothing = { slowestMs: 0, answered: 0 }
+export const nothing = { slowestMs: 0, answered: 0 }
 
 /** Streams that are begun and reset at once, by somebody unknown, on one connection after another. */
 export const rapidReset: WholeAttack = async ({ url }, scale) => {

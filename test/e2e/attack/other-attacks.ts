@@ -1,4 +1,5 @@
 /** Ways to ask too much of a server beside long lists, in the order in which they are tried. */
+import { tenant } from './access-attacks.ts'
 import { sleep, type WholeAttack } from './attack-outcome.ts'
 import {
   continuationFlood,
@@ -11,6 +12,8 @@ import {
   unreadWatches,
 } from './connection-attacks.ts'
 import { bombs, documents, largeLists } from './document-attacks.ts'
+import { endlessPipelining, pipelinedUpgrades, tunnels, webSocketPings } from './protocol-attacks.ts'
+import { futureRevisions, reading, unknownReaders } from './reading-attacks.ts'
 
 /** What another client waits for on this machine without anybody attacking. */
 const nothing: WholeAttack = async (_, scale) => {
@@ -22,13 +25,21 @@ export const otherAttacks: Readonly<Record<string, WholeAttack>> = {
   nothing,
   documents,
   bombs,
+  tenant,
   'rapid reset': rapidReset,
   'ping flood': pingFlood,
   'settings flood': settingsFlood,
   'continuation flood': continuationFlood,
+  tunnels,
+  'pipelined upgrades': pipelinedUpgrades,
+  'endless pipelining': endlessPipelining,
+  'websocket pings': webSocketPings,
   'slow headers': slowHeaders,
   'slow bodies': slowBodies,
   'idle connections': idleConnections,
+  'unknown readers': unknownReaders,
+  'future revisions': futureRevisions,
+  reading,
   'unread watches': unreadWatches,
   'large lists': largeLists,
 }
