@@ -1,5 +1,6 @@
 /** Many streams over one connection, which has been upgraded to SPDY/3.1. Either end may open streams. */
 import type { Duplex } from 'node:stream'
+import { systemClock } from '#base/clock.ts'
 import { endGently } from '#base/end-gently.ts'
 import { FrameAllowance, unreadBytes } from '#base/frame-limits.ts'
 import { dataHead, encodedFrame, type Frame, FrameReader, resetStatus, type SentFrame } from '#wire/spdy/frames.ts'
@@ -12,10 +13,20 @@ export type SpdyConnectionOptions = {
   role: 'client' | 'server'
   /** The other end opened a stream, and must be listened to at once; false refuses it. */
   onStream?(stream: SpdyStream): boolean
+  /** Calls back in a later turn of the event loop, the machine's unless said otherwise. */
+  soon?(callback: () => void): void
 }
 
 /** Frames of a larger size are cut: nobody should wait long for another stream's turn. */
 const largestDataBytes = 64 * 1024
+
+/**
+ * What is taken in one turn of the event loop, in frames: thousands of them fit into what is read at once. To unpack headers costs more,
+ * and some bytes may come to a megabyte.
+ */
+const framesInTurn = 256
+const framesPerHeader = 4
+const headerBytesPerFrame = 16 * 1024
 
 /** At once, of the other end's. A client that forwards a port has two for each connection to it. */
 const mostStreams = 10_000
@@ -96,12 +107,20 @@ export class SpdyConnection {
   readonly #streams = new Map<number, SpdyStream>()
   readonly #closers = new Set<() => void>()
   readonly #pings = new FrameAllowance()
+  readonly #soon: (callback: () => void) => void
+  /** What has come and is not taken yet. */
+  #waiting: Frame[] = []
+  #isTaking = false
+  /** The socket is held back: by whoever listens, or by us until we have caught up. */
+  #isPaused = false
+  #isBehind = false
   #nextId: number
   #lastForeignId = 0
   #isClosed = false
 
-  constructor({ socket, head, role, onStream = () => false }: SpdyConnectionOptions) {
+  constructor({ socket, head, role, onStream = () => false, soon = systemClock.soon }: SpdyConnectionOptions) {
     this.#socket = socket
+    this.#soon = soon
     this.#onStream = onStream
     this.#nextId = role === 'client' ? 1 : 2
     socket.on('data', this.#receive)
@@ -141,10 +160,12 @@ export class SpdyConnection {
 
   /** Holds the other end back, all streams of it. */
   pause(): void {
+    this.#isPaused = true
     this.#socket.pause()
   }
   resume(): void {
-    this.#socket.resume()
+    this.#isPaused = false
+    if (!this.#isBehind) this.#socket.resume()
   }
 
   /** Says farewell; what was written still goes out. */
@@ -188,12 +209,43 @@ export class SpdyConnection {
   #receive = (bytes: Uint8Array): void => {
     if (this.#isClosed) return
     try {
-      for (const frame of this.#frames.read(bytes)) {
-        if (this.#isClosed) return
-        this.#take(frame)
-      }
+      for (const frame of this.#frames.read(bytes)) this.#waiting.push(frame)
+      // What follows from a frame may be that more come.
+      if (!this.#isTaking && !this.#isBehind) this.#takeSome()
     } catch {
       // Whoever sends what cannot be understood has lost count, and so have we.
+      this.destroy()
+    }
+  }
+
+  #takeSome(): void {
+    this.#isTaking = true
+    let left = framesInTurn
+    let count = 0
+    try {
+      for (; count < this.#waiting.length && left > 0 && !this.#isClosed; count++) {
+        const sizeBefore = this.#headerReader.sizeBytes
+        const frame = this.#waiting[count] as Frame
+        this.#take(frame)
+        left -= 'headerBlock' in frame ? framesPerHeader + (this.#headerReader.sizeBytes - sizeBefore) / headerBytesPerFrame : 1
+      }
+    } finally {
+      this.#isTaking = false
+      this.#waiting = this.#waiting.slice(count)
+    }
+    const isBehind = this.#waiting.length > 0 && !this.#isClosed
+    if (isBehind) this.#soon(this.#catchUp)
+    if (isBehind === this.#isBehind) return
+    this.#isBehind = isBehind
+    if (isBehind) this.#socket.pause()
+    else if (!this.#isPaused) this.#socket.resume()
+  }
+
+  readonly #catchUp = (): void => {
+    if (this.#isClosed) return
+    try {
+      this.#takeSome()
+    } catch {
       this.destroy()
     }
   }
@@ -271,6 +323,7 @@ export class SpdyConnection {
   #over(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#waiting = []
     const streams = [...this.#streams.values()]
     this.#streams.clear()
     for (const stream of streams) stream.finish(true)

@@ -10,10 +10,14 @@ const limitBytes = 1 << 20
 export class HeaderReader {
   readonly #inflater = new Inflater(headerDictionary, limitBytes)
   #isFirst = true
+  /** Of all blocks so far, unpacked. */
+  sizeBytes = 0
 
   /** Blocks must be given in the order in which they came. */
   read(block: Uint8Array): SpdyHeaders {
-    return decodedHeaders(this.#inflater.inflate(this.#isFirst ? this.#withoutFrame(block) : block))
+    const plain = this.#inflater.inflate(this.#isFirst ? this.#withoutFrame(block) : block)
+    this.sizeBytes += plain.length
+    return decodedHeaders(plain)
   }
 
   #withoutFrame(block: Uint8Array): Uint8Array {

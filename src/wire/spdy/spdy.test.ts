@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { constants, createDeflate, createInflate, deflateRawSync } from 'node:zlib'
 import { seededRandom } from '#base/random.ts'
 import { SpdyConnection, type SpdyStream } from '#wire/spdy/connection.ts'
-import { encodedFrame, FrameReader, type SentFrame } from '#wire/spdy/frames.ts'
+import { dataHead, encodedFrame, FrameReader, type SentFrame } from '#wire/spdy/frames.ts'
 import { HeaderReader, HeaderWriter } from '#wire/spdy/header-block.ts'
 import { headerDictionary } from '#wire/spdy/header-dictionary.ts'
 import { Inflater } from '#wire/spdy/inflate.ts'
@@ -282,4 +282,65 @@ test('one end has so many streams of the other at once, and no more', async () =
     if (streamId % 1000 === 1) await new Promise((resolve) => setImmediate(resolve))
   }
   assert.equal(open, 10_000)
+})
+
+test('of frames that come by the thousand some are taken in each turn, and all of them in order', async () => {
+  const [client, server] = duplexPair()
+  const turns: (() => void)[] = []
+  const taken: number[] = []
+  let hasEnded = false
+  new SpdyConnection({
+    socket: server,
+    role: 'server',
+    soon: (callback) => void turns.push(callback),
+    onStream: (stream) => {
+      stream.onData = (data) => void taken.push(data[0] ?? 0)
+      stream.onEnd = () => {
+        hasEnded = true
+      }
+      return true
+    },
+  })
+  client.resume()
+  const count = 2000
+  const head = encodedFrame({ type: 'synStream', streamId: 1, isLast: false, headerBlock: new HeaderWriter().write({}) })
+  const frames = Array.from({ length: count }, (_, index) => [dataHead(1, 1, false), Uint8Array.of(index % 256)]).flat()
+  client.write(Buffer.concat([head, ...frames, dataHead(1, 0, true)]))
+  while (turns.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  let rounds = 0
+  for (; turns.length > 0; rounds++) {
+    const before = taken.length
+    assert.equal(turns.length, 1)
+    turns.shift()?.()
+    assert.ok(taken.length - before <= 256)
+  }
+  assert.equal(rounds, 7)
+  assert.deepEqual([taken, hasEnded], [Array.from({ length: count }, (_, index) => index % 256), true])
+})
+
+test('of headers that unpack to megabytes few are taken in a turn', async () => {
+  const [client, server] = duplexPair()
+  const turns: (() => void)[] = []
+  let opened = 0
+  new SpdyConnection({
+    socket: server,
+    role: 'server',
+    soon: (callback) => void turns.push(callback),
+    onStream: () => {
+      opened++
+      return true
+    },
+  })
+  client.resume()
+  const compress = flushing(createDeflate({ dictionary: Buffer.from(headerDictionary), level: 9 }))
+  const plain = Buffer.concat([number(1), number(1), Buffer.from('a'), number(1_000_000), Buffer.alloc(1_000_000)])
+  const frames: Uint8Array[] = []
+  for (let streamId = 1; streamId < 40; streamId += 2) {
+    frames.push(encodedFrame({ type: 'synStream', streamId, isLast: false, headerBlock: await compress(plain) }))
+  }
+  client.write(Buffer.concat(frames))
+  while (turns.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(opened > 0 && opened < 10, `${opened} at once`)
+  for (let next = turns.shift(); next !== undefined; next = turns.shift()) next()
+  assert.equal(opened, 20)
 })
