@@ -154,6 +154,7 @@ async function removeFinalizer(collector: Collector, node: GraphNode, finalizer:
 
 /** The resourceVersion in the patch makes sure that nobody changed the owners meanwhile. */
 function withoutOwners({ metadata }: KubernetesObject, uids: readonly string[]): object {
-  const left = (metadata?.ownerReferences ?? []).filter(({ uid }) => !uids.includes(uid))
+  const gone = new Set(uids)
+  const left = (metadata?.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid))
   return { metadata: { uid: metadata?.uid, resourceVersion: metadata?.resourceVersion, ownerReferences: left.length === 0 ? null : left } }
 }

@@ -19,6 +19,8 @@ const workers = 20
 const rememberedAbsentOwners = 500
 /** Kinds may come and go with custom resources. */
 const discoveryPeriodMs = 30_000
+/** Anybody may name owners of kinds that there are not: all that is served is not asked for more often than this because of them. */
+const discoveryPauseMs = 2_000
 
 /** Events are many, short-lived, and own nothing. */
 const ignored: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events'])
@@ -82,6 +84,11 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
     }
   }
   await follow()
+  let again: { sinceMs: number; done: Promise<void> } | undefined
+  const followAgain = (): Promise<void> => {
+    if (again === undefined || clock.monotonic() - again.sinceMs >= discoveryPauseMs) again = { sinceMs: clock.monotonic(), done: follow() }
+    return again.done
+  }
 
   const collector: Collector = {
     graph,
@@ -93,7 +100,7 @@ async function start(environment: ControllerEnvironment): Promise<RunningControl
     async resourceOf({ apiVersion, kind }) {
       const found = served.scheme.of({ apiVersion, kind })
       if (found !== undefined) return found
-      await follow()
+      await followAgain()
       return served.scheme.of({ apiVersion, kind })
     },
   }

@@ -85,8 +85,12 @@ export class Graph {
   #setOwners(node: GraphNode, owners: readonly V1OwnerReference[]): void {
     const before = node.owners
     node.owners = owners
+    if (isSameTo(before, owners)) return
+    const byUid = new Map<string, V1OwnerReference>()
+    for (const reference of owners) byUid.getOrInsert(reference.uid, reference)
+    const uidsBefore = new Set(before.map(({ uid }) => uid))
     for (const reference of before) {
-      const now = owners.find(({ uid }) => uid === reference.uid)
+      const now = byUid.get(reference.uid)
       if (now === undefined) this.#unlink(reference.uid, node.uid)
       const unblocks = reference.blockOwnerDeletion === true && now?.blockOwnerDeletion !== true
       if (unblocks && this.#nodes.get(reference.uid)?.isDeletingDependents) this.#listener.toDelete(reference.uid)
@@ -99,7 +103,7 @@ export class Graph {
         this.#dependents.set(uid, dependents)
       }
       dependents.add(node.uid)
-      if (before.some((reference) => reference.uid === uid)) continue
+      if (uidsBefore.has(uid)) continue
       const owner = this.#nodes.get(uid)
       // An owner nobody has seen may not exist, and one that waits must know of its newest dependent.
       if (owner === undefined || owner.isDeletingDependents || (owner.namespace !== '' && owner.namespace !== node.namespace)) looks = true
@@ -113,4 +117,14 @@ export class Graph {
     dependents?.delete(dependent)
     if (dependents?.size === 0) this.#dependents.delete(owner)
   }
+}
+
+/** As far as the graph looks at them. Most changes of an object leave its owners alone. */
+function isSameTo(before: readonly V1OwnerReference[], owners: readonly V1OwnerReference[]): boolean {
+  return (
+    before.length === owners.length &&
+    before.every(
+      ({ uid, blockOwnerDeletion }, index) => owners[index]?.uid === uid && owners[index].blockOwnerDeletion === blockOwnerDeletion,
+    )
+  )
 }
