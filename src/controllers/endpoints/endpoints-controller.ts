@@ -5,8 +5,10 @@ import { equalityOf, sameObjectMeta } from '#api/meta/equality.ts'
 import { ignoreNotFound } from '#api/meta/server-response.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inTurns } from '#base/in-turns.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
-import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
+import type { Steps } from '#base/steps.ts'
+import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, ServicePorts } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
 import { TriggerTimes, triggerTimeAnnotation } from '#controllers/endpointslice/trigger-times.ts'
 import { defineController } from '#controllers/runtime/define-controller.ts'
@@ -30,12 +32,12 @@ export const endpointsController = defineController({
   for: Service,
   watches: [on(Pod, servicesOfPod), on(Endpoints, ({ metadata }) => [`${metadata.namespace}/${metadata.name}`])],
 
-  async reconcile(service, { cache, client, events, key }) {
+  async reconcile(service, { cache, client, clock, events, key }) {
     const { spec, metadata } = service
     if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
     const { namespace = '', name = '' } = metadata
     const pods = cache.list(Pod, namespace).filter((pod) => selects(service, pod))
-    const subsets = subsetsOf(service, pods)
+    const subsets = await inTurns(subsetsOf(service, pods), clock)
     const isCut = cutTo(subsets, limit)
     const labels = {
       ...metadata.labels,
@@ -78,24 +80,24 @@ export const endpointsController = defineController({
   },
 })
 
-function subsetsOf(service: V1Service, pods: readonly V1Pod[]): V1EndpointSubset[] {
+function* subsetsOf(service: V1Service, pods: readonly V1Pod[]): Steps<V1EndpointSubset[]> {
   const subsets = new Map<string, V1EndpointSubset>()
   const isTolerant = service.spec?.publishNotReadyAddresses === true
+  const servicePorts = new ServicePorts(service, {
+    keyOf: sortedJson,
+    portOf: ({ name, protocol = 'TCP', appProtocol }, port) => ({ ...omitEmpty({ name }), port, protocol, ...defined({ appProtocol }) }),
+  })
   for (const pod of pods) {
+    yield
     const address = isInEndpoints(pod, { includesTerminating: isTolerant }) ? addressOf(service, pod) : undefined
     if (address === undefined) continue
-    const ports = (service.spec?.ports ?? []).flatMap((servicePort) => {
-      const port = targetPort(pod, servicePort)
-      if (port === undefined) return []
-      const { name, protocol = 'TCP', appProtocol } = servicePort
-      return [{ ...omitEmpty({ name }), port, protocol, ...defined({ appProtocol }) }]
-    })
+    const { ports, key } = servicePorts.of(pod)
     if (ports.length === 0 && ((service.spec?.ports ?? []).length > 0 || service.spec?.clusterIP !== 'None')) continue
-    const key = sortedJson(ports)
     const subset = subsets.get(key) ?? (ports.length === 0 ? {} : { ports })
     subsets.set(key, subset)
     const list = isTolerant || isPodReady(pod) ? 'addresses' : 'notReadyAddresses'
-    subset[list] = [...(subset[list] ?? []), address]
+    subset[list] ??= []
+    subset[list].push(address)
   }
   const ordered = [...subsets].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, subset]) => subset)
   for (const subset of ordered) {

@@ -7,6 +7,7 @@ import { parseIp } from '#api/meta/ip.ts'
 import { controllerReference } from '#api/meta/owner-references.ts'
 import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
+import { inTurns } from '#base/in-turns.ts'
 import { exponentialBuckets } from '#base/metrics.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import type { EventRecorder } from '#client/events/event-recorder.ts'
@@ -21,6 +22,8 @@ import { isNamespaceTerminating } from '#controllers/workload/pod-writes.ts'
 import { isDeleting } from '#controllers/workload/pods.ts'
 
 const controllerName = 'endpointslicemirroring-controller.k8s.io'
+/** Of one object: thousands of ports that share thousands of addresses would be millions of endpoints. */
+const mostMirrored = 20_000
 const isIp = (text: string): boolean => parseIp(text) !== undefined
 const uncopiedAnnotations = ['kubectl.kubernetes.io/last-applied-configuration', 'endpoints.kubernetes.io/last-change-trigger-time']
 
@@ -74,7 +77,7 @@ async function timed(context: ReconcileContext, work: () => Promise<void>): Prom
 }
 
 async function mirror(endpoints: V1Endpoints, context: ReconcileContext): Promise<void> {
-  const { cache, client, events, settings } = context
+  const { cache, client, clock, events, settings } = context
   const { slices, updated, skipped } = declared(context)
   const { namespace = '', name = '' } = endpoints.metadata
   const service = cache.get(Service, namespace, name)
@@ -83,8 +86,12 @@ async function mirror(endpoints: V1Endpoints, context: ReconcileContext): Promis
   if (!isMirrored) return removeSlices(existing, context)
   // A subset has one slice, however many endpoints that makes.
   const most = settings.mirroringMaxEndpointsPerSubset
-  const subsets = repackSubsets(endpoints.subsets ?? [])
+  const { subsets, portsLeft } = await inTurns(repackSubsets(endpoints.subsets ?? [], { mostEach: most, enough: mostMirrored }), clock)
   skipped.observe(tellOfSkipped(endpoints, subsets, most, events))
+  if (portsLeft > 0) {
+    const message = `No more than ${mostMirrored} addresses of all subsets can be mirrored to EndpointSlices. ${portsLeft} ports were skipped`
+    events.warning(Endpoints, endpoints, 'TooManyAddressesToMirror', message)
+  }
   const plan = noPlan()
   const allGroups: EndpointGroup[] = []
   for (const family of ['IPv4', 'IPv6']) {

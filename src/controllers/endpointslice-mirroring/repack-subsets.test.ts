@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { V1EndpointSubset } from '#api/core/v1/types.gen.ts'
+import { atOnce } from '#base/steps.ts'
 import { repackSubsets } from '#controllers/endpointslice-mirroring/repack-subsets.ts'
 
 const http = { name: 'http', port: 80, protocol: 'TCP' }
 const https = { name: 'https', port: 443, protocol: 'TCP' }
 const at = (...ips: string[]) => ips.map((ip) => ({ ip }))
+
+const repacked = (subsets: V1EndpointSubset[], enough = 20_000) => atOnce(repackSubsets(subsets, { mostEach: 1000, enough }))
 
 const tables: { name: string; given: V1EndpointSubset[]; expected: string[] }[] = [
   {
@@ -46,10 +49,21 @@ const tables: { name: string; given: V1EndpointSubset[]; expected: string[] }[] 
 for (const { name, given, expected } of tables) {
   test(name, () => {
     const ips = (addresses: { ip: string }[] = []) => addresses.map(({ ip }) => ip).join(' ')
-    const shown = repackSubsets(given).map(
+    const shown = repacked(given).subsets.map(
       ({ ports = [], addresses, notReadyAddresses }) =>
         `${ports.map((port) => port.name).join(' ')}: ${ips(addresses)} / ${ips(notReadyAddresses)}`,
     )
     assert.deepEqual(shown, expected)
   })
 }
+
+test('of ports that share thousands of addresses, each with one more, the first have room', () => {
+  const ports = Array.from({ length: 2000 }, (_, index) => ({ name: `p${index}`, port: index + 1 }))
+  const shared = at(...Array.from({ length: 5000 }, (_, index) => `10.0.${index >> 8}.${index & 255}`))
+  const { subsets, portsLeft } = repacked([
+    { ports, addresses: shared },
+    ...ports.map((port, index) => ({ ports: [port], addresses: at(`11.0.${index >> 8}.${index & 255}`) })),
+  ])
+  assert.equal(subsets.length, 20)
+  assert.equal(portsLeft, 1980)
+})

@@ -1,5 +1,6 @@
 import type { V1EndpointAddress, V1EndpointPort, V1EndpointSubset } from '#api/core/v1/types.gen.ts'
 import { append } from '#base/append.ts'
+import type { Steps } from '#base/steps.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 /** Who is where: the same address may stand for several targets. */
@@ -7,14 +8,32 @@ const identityOf = ({ ip, targetRef }: V1EndpointAddress): string => `${ip}\u000
 
 type Packed = { ports: V1EndpointPort[]; addresses: V1EndpointAddress[]; notReadyAddresses: V1EndpointAddress[] }
 
+export type Repacked = {
+  subsets: V1EndpointSubset[]
+  /** Ports for which there was no room left. */
+  portsLeft: number
+}
+
 /**
  * The same endpoints with each port in one subset only, and ports of the same addresses together. An address that is both ready and not
- * at a port is not.
+ * at a port is not. Addresses that many ports share are in as many subsets: after the subset that makes it `enough` of them there is
+ * no other, whereby a subset counts for no more than `mostEach`.
  */
-export function repackSubsets(subsets: readonly V1EndpointSubset[]): V1EndpointSubset[] {
+export function* repackSubsets(
+  subsets: readonly V1EndpointSubset[],
+  { mostEach, enough }: { mostEach: number; enough: number },
+): Steps<Repacked> {
   const packed = new Map<string, Packed>()
+  let count = 0
+  let portsLeft = 0
   for (const { ports, members } of portsBySubsets(subsets)) {
+    yield
+    if (count >= enough) {
+      portsLeft += Math.max(1, ports.length)
+      continue
+    }
     const addresses = addressesIn(members)
+    count += Math.min(addresses.length, mostEach)
     const key = addresses.map(({ address, isReady }) => `${identityOf(address)}\u0000${isReady}`).join('\u0001')
     const known = packed.get(key)
     if (known !== undefined) {
@@ -27,7 +46,7 @@ export function repackSubsets(subsets: readonly V1EndpointSubset[]): V1EndpointS
       notReadyAddresses: addresses.flatMap(({ address, isReady }) => (isReady ? [] : address)),
     })
   }
-  return [...packed.values()]
+  return { subsets: [...packed.values()], portsLeft }
 }
 
 /** Ports that the same subsets have, together: so addresses are gone through once for them all. Subsets without ports have one that is none. */

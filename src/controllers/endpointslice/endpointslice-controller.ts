@@ -9,9 +9,11 @@ import { controllerReference, isOwnedBy } from '#api/meta/owner-references.ts'
 import { append } from '#base/append.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inTurns } from '#base/in-turns.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
+import type { Steps } from '#base/steps.ts'
 import { keyOf } from '#client/informer/object-store.ts'
-import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, targetPort } from '#controllers/endpointslice/pod-endpoints.ts'
+import { addressesOf, familiesOf, hasHostname, isHeadless, isInEndpoints, ServicePorts } from '#controllers/endpointslice/pod-endpoints.ts'
 import { selects, servicesOfPod } from '#controllers/endpointslice/services-of-pod.ts'
 import { countsOf, endpointSliceMetrics, type SliceCounts } from '#controllers/endpointslice/slice-metrics.ts'
 import { carryOut, type EndpointGroup, noPlan, planSlices, portsKey, type SlicePlan } from '#controllers/endpointslice/slices.ts'
@@ -75,7 +77,7 @@ export const endpointSliceController = defineController({
 })
 
 async function syncSlices(service: V1Service, context: ReconcileContext): Promise<void> {
-  const { cache, client, events, settings } = context
+  const { cache, client, clock, events, settings } = context
   const { slices, changed, distributions } = endpointSliceMetrics(context)
   const { spec } = service
   if (spec?.selector === undefined || spec.type === 'ExternalName' || isDeleting(service)) return
@@ -96,7 +98,7 @@ async function syncSlices(service: V1Service, context: ReconcileContext): Promis
   const problems: string[] = []
   for (const family of families) {
     const ofFamily = existing.filter((slice) => isOwnedBy(slice, service) && slice.addressType === family)
-    const groups = groupsOf(service, pods, family, { cache, problems })
+    const groups = await inTurns(groupsOf(service, pods, family, { cache, problems }), clock)
     hintAtZones(service, groups, ofFamily, family, context)
     const part = planSlices(ofFamily, groups, draftOf(service, family, annotations), limit, { keepsEmpty: true })
     parts.push(part)
@@ -172,9 +174,19 @@ function hintAtZones(
 type Surroundings = { cache: Cache; problems: string[] }
 
 /** Pods of nodes that do not exist are left out, unless the service wants every pod there is. */
-function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | 'IPv6', { cache, problems }: Surroundings): EndpointGroup[] {
+function* groupsOf(
+  service: V1Service,
+  pods: readonly V1Pod[],
+  family: 'IPv4' | 'IPv6',
+  { cache, problems }: Surroundings,
+): Steps<EndpointGroup[]> {
   const groups = new Map<string, EndpointGroup>()
+  const servicePorts = new ServicePorts(service, {
+    keyOf: portsKey,
+    portOf: ({ name = '', protocol = 'TCP', appProtocol }, port): V1EndpointPort => ({ name, port, protocol, ...defined({ appProtocol }) }),
+  })
   for (const pod of pods) {
+    yield
     if (!isInEndpoints(pod, { includesTerminating: true })) continue
     const { nodeName = '' } = pod.spec
     const node = cache.get(Node, '', nodeName)
@@ -185,8 +197,7 @@ function groupsOf(service: V1Service, pods: readonly V1Pod[], family: 'IPv4' | '
     }
     const endpoint = endpointOf(service, pod, family, node?.metadata.labels?.['topology.kubernetes.io/zone'])
     if (endpoint.addresses.length === 0) continue
-    const ports = portsOf(service, pod)
-    const key = portsKey(ports)
+    const { ports, key } = servicePorts.of(pod)
     const group = groups.get(key) ?? { ports, endpoints: [] }
     groups.set(key, group)
     group.endpoints.push(endpoint)
@@ -219,15 +230,6 @@ function hintsOf({ spec }: Pick<V1Service, 'spec'>, node: string | undefined, zo
   const forNodes = spec?.trafficDistribution === 'PreferSameNode' && node ? { forNodes: [{ name: node }] } : {}
   const forZones = zone ? { forZones: [{ name: zone }] } : {}
   return zone || 'forNodes' in forNodes ? { ...forZones, ...forNodes } : undefined
-}
-
-function portsOf(service: V1Service, pod: V1Pod): V1EndpointPort[] {
-  return (service.spec?.ports ?? []).flatMap((servicePort) => {
-    const port = targetPort(pod, servicePort)
-    if (port === undefined) return []
-    const { name = '', protocol = 'TCP', appProtocol } = servicePort
-    return [{ name, port, protocol, ...defined({ appProtocol }) }]
-  })
 }
 
 function draftOf(service: V1Service, addressType: string, annotations: Record<string, string>): V1EndpointSlice {

@@ -14,15 +14,56 @@ export function isInEndpoints(pod: V1Pod, { includesTerminating }: { includesTer
 export const hasHostname = ({ spec, metadata }: V1Pod, service: V1Service): boolean =>
   Boolean(spec.hostname) && spec.subdomain === service.metadata.name && metadata.namespace === service.metadata.namespace
 
-/** The pod's port that the service means; undefined when it has no port of that name. */
-export function targetPort({ spec }: V1Pod, { targetPort: target, port, protocol = 'TCP' }: V1ServicePort): number | undefined {
+export type FoundPorts<T> = {
+  readonly ports: T[]
+  /** The same for pods whose ports are. */
+  readonly key: string
+}
+
+/** The ports of pods that a service means. Many pods have the same, which are made once for all of them. */
+export class ServicePorts<T> {
+  readonly #wanted: readonly V1ServicePort[]
+  readonly #hasNames: boolean
+  readonly #found = new Map<string, FoundPorts<T>>()
+  readonly #options: { portOf: (servicePort: V1ServicePort, port: number) => T; keyOf: (ports: T[]) => string }
+
+  constructor({ spec }: V1Service, options: { portOf: (servicePort: V1ServicePort, port: number) => T; keyOf: (ports: T[]) => string }) {
+    this.#wanted = spec?.ports ?? []
+    this.#hasNames = this.#wanted.some(({ targetPort }) => typeof targetPort === 'string')
+    this.#options = options
+  }
+
+  /** Without those that the pod has no port of that name for. */
+  of(pod: V1Pod): FoundPorts<T> {
+    // Where no port is meant by name it does not depend on the pod.
+    const byName = this.#hasNames ? portsByName(pod) : undefined
+    const numbers = byName && this.#wanted.map((servicePort) => targetPort(byName, servicePort))
+    return this.#found.getOrInsertComputed(numbers?.join() ?? '', () => {
+      const { portOf, keyOf } = this.#options
+      const ports = this.#wanted.flatMap((servicePort) => {
+        const port = targetPort(byName, servicePort)
+        return port === undefined ? [] : [portOf(servicePort, port)]
+      })
+      return { ports, key: keyOf(ports) }
+    })
+  }
+}
+
+/** By name and protocol; the first of those that have the same. */
+function portsByName({ spec }: V1Pod): Map<string, number> {
+  const byName = new Map<string, number>()
+  for (const { ports = [] } of lastingContainers(spec))
+    for (const { name, protocol = 'TCP', containerPort } of ports) if (name) byName.getOrInsert(`${name}/${protocol}`, containerPort)
+  return byName
+}
+
+function targetPort(
+  byName: ReadonlyMap<string, number> | undefined,
+  { targetPort: target, port, protocol = 'TCP' }: V1ServicePort,
+): number | undefined {
   if (target === undefined) return port
   if (typeof target === 'number') return target === 0 ? port : target
-  for (const { ports = [] } of lastingContainers(spec)) {
-    const found = ports.find((each) => each.name === target && (each.protocol ?? 'TCP') === protocol)
-    if (found !== undefined) return found.containerPort
-  }
-  return undefined
+  return byName?.get(`${target}/${protocol}`)
 }
 
 export function addressesOf({ status }: V1Pod, family: 'IPv4' | 'IPv6'): string[] {
