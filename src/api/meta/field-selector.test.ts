@@ -84,3 +84,23 @@ test('an unknown field is refused in the words of its kind', () => {
     assert.equal(unknownFieldMessage('spec.nope', { apiVersion: 'g/v1', kind, hasOwnFields }), message)
   }
 })
+
+test('however many terms there are, each holds, and a field is read once', () => {
+  const many = Array.from({ length: 1000 }, (_, index) => `metadata.name!=n${index}`)
+  const matches = (more: string[], name: string) => {
+    let reads = 0
+    const isMatch = parseFieldSelector([...many, ...more].join(',')).matches((field) => {
+      reads++
+      return field === 'metadata.name' ? name : ''
+    })
+    assert.ok(reads <= 2)
+    return isMatch
+  }
+  assert.equal(matches([], 'n5'), false)
+  assert.equal(matches([], 'other'), true)
+  assert.equal(matches(['metadata.name=other'], 'other'), true)
+  assert.equal(matches(['metadata.name=another'], 'other'), false)
+  assert.equal(matches(['metadata.name=other', 'metadata.name=another'], 'other'), false)
+  assert.equal(matches(['spec.a='], 'other'), true)
+  assert.equal(matches(['spec.a!='], 'other'), false)
+})

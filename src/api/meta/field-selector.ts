@@ -7,6 +7,7 @@ export type FieldTerm = { field: string; operator: '=' | '!='; value: string }
 /** All terms must hold. Immutable. */
 export class FieldSelector {
   readonly terms: readonly FieldTerm[]
+  #byField: ReadonlyMap<string, FieldTerms> | undefined
 
   constructor(terms: readonly FieldTerm[]) {
     this.terms = terms
@@ -18,7 +19,14 @@ export class FieldSelector {
 
   /** `fieldOf` gives the value of a field as text, empty when there is none. */
   matches(fieldOf: (field: string) => string): boolean {
-    return this.terms.every(({ field, operator, value }) => (fieldOf(field) === value) === (operator === '='))
+    if (this.terms.length <= fewTerms)
+      return this.terms.every(({ field, operator, value }) => (fieldOf(field) === value) === (operator === '='))
+    this.#byField ??= termsByField(this.terms)
+    for (const [field, { wanted, unwanted }] of this.#byField) {
+      const value = fieldOf(field)
+      if (wanted.size > 1 || (wanted.size === 1 && !wanted.has(value)) || unwanted.has(value)) return false
+    }
+    return true
   }
 
   /** Ready to match many objects; fields without a getter are empty. */
@@ -45,6 +53,24 @@ export class FieldSelector {
   toString(): string {
     return this.terms.map(({ field, operator, value }) => `${field}${operator}${escapeFieldValue(value)}`).join(',')
   }
+}
+
+const fewTerms = 8
+type FieldTerms = { readonly wanted: Set<string>; readonly unwanted: Set<string> }
+
+/** There are few fields: of thousands of terms each need not be compared by itself. */
+function termsByField(terms: readonly FieldTerm[]): ReadonlyMap<string, FieldTerms> {
+  const byField = new Map<string, FieldTerms>()
+  for (const { field, operator, value } of terms) {
+    let ofField = byField.get(field)
+    if (ofField === undefined) {
+      ofField = { wanted: new Set(), unwanted: new Set() }
+      byField.set(field, ofField)
+    }
+    const values = operator === '=' ? ofField.wanted : ofField.unwanted
+    values.add(value)
+  }
+  return byField
 }
 
 const anyField: FieldSelector = new FieldSelector([])

@@ -208,3 +208,42 @@ test('a printed selector parses back to itself, and noise never crashes', () => 
   }
   assert.ok(parsed > 1000)
 })
+
+test('however many requirements there are, each holds', () => {
+  const random = seededRandom(7)
+  const word = () => 'abc'[random.int(3)] as string
+  const forms = [
+    () => word(),
+    () => `!${word()}`,
+    () => `${word()}=${random.int(3)}`,
+    () => `${word()}!=${random.int(3)}`,
+    () => `${word()} in (${random.int(3)},${random.int(3)})`,
+    () => `${word()} notin (${random.int(3)},)`,
+    () => `${word()}>${random.int(2)}`,
+    () => `${word()}<12345678901234567`,
+  ]
+  let matching = 0
+  for (let round = 0; round < 3000; round++) {
+    // All of them at once would match nothing, as a rule.
+    const kinds = [forms[random.int(forms.length)], forms[3], forms[5]]
+    const texts = Array.from({ length: 9 + random.int(20) }, () => kinds[random.int(kinds.length)]?.() ?? '')
+    const labels = Object.fromEntries(Array.from({ length: random.int(4) }, () => [word(), String(random.int(9))]))
+    const expected = texts.every((text) => parseLabelSelector(text).matches(labels))
+    assert.equal(parseLabelSelector(texts.join(',')).matches(labels), expected, `${texts} of ${JSON.stringify(labels)}`)
+    if (expected) matching++
+  }
+  assert.ok(matching > 50, `${matching}`)
+})
+
+test('thousands of requirements about labels that are not there are not looked at', () => {
+  let reads = 0
+  const labels = new Proxy({ app: 'web' } as Record<string, string>, {
+    get: (target, key) => {
+      reads++
+      return target[key as string]
+    },
+  })
+  const selector = parseLabelSelector(['app=web', ...Array.from({ length: 4000 }, (_, index) => `!no${index}`)].join(','))
+  assert.equal(selector.matches(labels), true)
+  assert.ok(reads < 10, `${reads}`)
+})

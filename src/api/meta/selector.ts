@@ -142,8 +142,38 @@ function matcherOf(requirements: readonly LabelRequirement[]): Matcher {
   if (first === undefined) return () => true
   if (second === undefined) return first
   if (matchers.length === 2) return (labels) => first(labels) && second(labels)
+  if (matchers.length > fewRequirements) return matcherByKey(requirements)
   return (labels) => {
     for (const matcher of matchers) if (!matcher(labels)) return false
     return true
+  }
+}
+
+const fewRequirements = 8
+
+/** Objects have few labels: of thousands of requirements those about other keys need not be looked at for each. */
+function matcherByKey(requirements: readonly LabelRequirement[]): Matcher {
+  const byKey = new Map<string, Map<string, Matcher>>()
+  const needed = new Set<string>()
+  for (const requirement of requirements) {
+    const { key } = requirement
+    const matcher = requirementMatcher(requirement)
+    if (!matcher(noLabels)) needed.add(key)
+    const ofKey = byKey.get(key)
+    // The same once more asks for nothing more.
+    if (ofKey === undefined) byKey.set(key, new Map([[requirementText(requirement), matcher]]))
+    else ofKey.set(requirementText(requirement), matcher)
+  }
+  const matchers = new Map([...byKey].map(([key, ofKey]) => [key, [...ofKey.values()]]))
+  return (labels) => {
+    let found = 0
+    for (const key in labels) {
+      if (typeof labels[key] !== 'string') continue
+      const ofKey = matchers.get(key)
+      if (ofKey === undefined) continue
+      for (const matcher of ofKey) if (!matcher(labels)) return false
+      if (needed.has(key)) found++
+    }
+    return found === needed.size
   }
 }
