@@ -8,8 +8,18 @@ const prefix = 'ingress.typernetes.io/'
 const protocols: Readonly<Record<string, BackendProtocol>> = { HTTP: 'http', HTTPS: 'https', H2C: 'h2c', GRPC: 'h2c', GRPCS: 'h2' }
 const padded = (number: number): string => String(number).padStart(4, '0')
 
-/** What an Ingress asks of the proxy. Backends that are not services lead nowhere. */
+const sources = new WeakMap<V1Ingress, Source>()
+
+/** What an Ingress asks of the proxy, found out once. Backends that are not services lead nowhere. */
 export function ingressSource(ingress: V1Ingress): Source {
+  const known = sources.get(ingress)
+  if (known !== undefined) return known
+  const made = sourceOf(ingress)
+  sources.set(ingress, made)
+  return made
+}
+
+function sourceOf(ingress: V1Ingress): Source {
   const { metadata, spec } = ingress
   const namespace = metadata.namespace ?? ''
   const name = `Ingress ${namespace}/${metadata.name}`

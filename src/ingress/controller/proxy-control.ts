@@ -5,6 +5,8 @@ import { serviceNameLabel } from '#api/discovery/v1/service-name.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
+import { errorMessage } from '#base/error-message.ts'
+import { inTurns } from '#base/in-turns.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -32,6 +34,13 @@ export type ProxyControlOptions = {
   spare?: SpareAddresses
 }
 
+type ReferenceNames = { services: Set<string>; secrets: Set<string>; askers: Set<string> }
+
+/** `namespace/name` of services and secrets, and the sources that ask for something of them; undefined: anything may have changed. */
+export type ReferenceChange =
+  | { readonly services: ReadonlySet<string>; readonly secrets: ReadonlySet<string>; readonly askers: ReadonlySet<string> }
+  | undefined
+
 const serviceIndex = 'service'
 /** A chain of ten with large keys has 20 KiB; every thread has a copy. */
 const mostPairBytes = 64 << 10
@@ -49,13 +58,16 @@ export class ProxyControl {
   readonly #secrets: Informer<V1Secret>
   readonly #pairs = new WeakMap<V1Secret, CertificatePair>()
   readonly #wanted = new Map<string, readonly WantedListener[]>()
-  readonly #onReferenceChange = new Set<() => void>()
+  readonly #onReferenceChange = new Set<(changed: ReferenceChange) => void>()
+  /** What those are told next time; undefined: anything. */
+  #changedReferences: ReferenceNames | undefined = noReferences()
   #dataPlane: DataPlane | undefined
   #listeners: Listeners | undefined
   #timer: Timer | undefined
   #retry: Timer | undefined
   #telling: Timer | undefined
   #opening: Promise<void> = Promise.resolve()
+  #flushing: Promise<void> | undefined
   #hasStarted = false
   #isSynced = false
   #isStopped = false
@@ -95,7 +107,7 @@ export class ProxyControl {
   }
 
   /** Called when services or secrets have changed that somebody may refer to, or ports were opened. */
-  onReferenceChange(callback: () => void): void {
+  onReferenceChange(callback: (changed: ReferenceChange) => void): void {
     this.#onReferenceChange.add(callback)
   }
 
@@ -134,6 +146,7 @@ export class ProxyControl {
     this.#telling?.cancel()
     for (const informer of [this.#services, this.#slices, this.#secrets]) informer.stop()
     await this.#opening
+    await this.#flushing
     await this.#dataPlane?.stop(drainMs)
   }
 
@@ -147,11 +160,19 @@ export class ProxyControl {
       random,
     })
     this.#listeners = new Listeners({ dataPlane: this.#dataPlane, hosts, fallback, logger, ...defined({ spare }) })
-    const onService = (service: V1Service) => this.#changed(this.#state.serviceChanged(keyOf(service)), true)
+    const onService = (service: V1Service) => {
+      if (this.#state.serviceChanged(keyOf(service))) this.#soon()
+      if (this.#isSynced) this.#tell('services', keyOf(service), this.#state.askersOfService(keyOf(service)))
+    }
     this.#services.addHandler({ onAdd: onService, onUpdate: onService, onDelete: onService })
-    const onSlice = (slice: V1EndpointSlice) => this.#changed(this.#state.serviceChanged(serviceOf(slice)), false)
+    const onSlice = (slice: V1EndpointSlice) => {
+      if (this.#state.serviceChanged(serviceOf(slice))) this.#soon()
+    }
     this.#slices.addHandler({ onAdd: onSlice, onUpdate: (next, prev) => [prev, next].forEach(onSlice), onDelete: onSlice })
-    const onSecret = (secret: V1Secret) => this.#changed(this.#state.secretChanged(keyOf(secret)), true)
+    const onSecret = (secret: V1Secret) => {
+      if (this.#state.secretChanged(keyOf(secret))) this.#soon()
+      if (this.#isSynced) this.#tell('secrets', keyOf(secret), this.#state.askersOfSecret(keyOf(secret)))
+    }
     this.#secrets.addHandler({ onAdd: onSecret, onUpdate: onSecret, onDelete: onSecret })
     const informers = [this.#services, this.#slices, this.#secrets]
     for (const informer of informers) informer.start()
@@ -159,20 +180,25 @@ export class ProxyControl {
       this.#isSynced = true
       this.#flush()
       this.#openPorts()
-      this.#tell()
+      this.#tellAll()
     })
   }
 
-  #changed(matters: boolean, isReference: boolean): void {
-    if (matters) this.#soon()
-    if (isReference && this.#isSynced) this.#tell()
-  }
-
-  #tell(): void {
+  #tell(kind: 'services' | 'secrets', key: string, askers: Iterable<string>): void {
+    const changed = this.#changedReferences
+    changed?.[kind].add(key)
+    for (const asker of changed === undefined ? [] : askers) changed?.askers.add(asker)
     this.#telling ??= this.#options.clock.after(gatherMs, () => {
       this.#telling = undefined
-      for (const callback of this.#onReferenceChange) callback()
+      const told = this.#changedReferences
+      this.#changedReferences = noReferences()
+      for (const callback of this.#onReferenceChange) callback(told)
     })
+  }
+
+  #tellAll(): void {
+    this.#tell('services', '', [])
+    this.#changedReferences = undefined
   }
 
   #soon(): void {
@@ -180,14 +206,30 @@ export class ProxyControl {
     this.#timer ??= this.#options.clock.after(gatherMs, () => this.#flush())
   }
 
+  /** One after the other, and others have their turn in between. */
   #flush(): void {
     this.#timer = undefined
     if (this.#isStopped) return
-    const update = this.#state.takeUpdate({
-      backend: (reference) => this.#backendOf(reference),
-      certificate: (secret) => this.certificate(secret),
-    })
-    if (update !== undefined) this.#dataPlane?.apply(update)
+    if (this.#flushing !== undefined) {
+      this.#soon()
+      return
+    }
+    const resolver = {
+      backend: (reference: BackendReference) => this.#backendOf(reference),
+      certificate: (secret: string) => this.certificate(secret),
+    }
+    const telling = async () => {
+      try {
+        await inTurns(
+          this.#state.tell(resolver, (update) => this.#dataPlane?.apply(update)),
+          this.#options.clock,
+        )
+      } catch (error) {
+        this.#options.logger.error('failed to tell the ingress proxy what has changed', { error: errorMessage(error) })
+      }
+      this.#flushing = undefined
+    }
+    this.#flushing = telling()
   }
 
   #backendOf(reference: BackendReference): Backend {
@@ -201,15 +243,18 @@ export class ProxyControl {
     if (!this.#isSynced || this.#isStopped) return
     const wanted = new Map([...this.#wanted.values()].flat().map((want) => [want.listener, want]))
     this.#opening = this.#opening.then(async () => {
+      await this.#flushing
       if (this.#isStopped) return
       await this.#listeners?.bringAbout([...wanted.values()])
       this.#retry?.cancel()
       const isMissing = [...wanted.keys()].some((listener) => !this.isOpen(listener))
       if (isMissing) this.#retry = this.#options.clock.after(retryMs, () => this.#openPorts())
-      this.#tell()
+      this.#tellAll()
     })
   }
 }
+
+const noReferences = (): ReferenceNames => ({ services: new Set(), secrets: new Set(), askers: new Set() })
 
 const serviceOf = ({ metadata }: V1EndpointSlice): string => `${metadata.namespace}/${metadata.labels?.[serviceNameLabel] ?? ''}`
 

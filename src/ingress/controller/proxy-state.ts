@@ -1,4 +1,7 @@
+import type { Steps } from '#base/steps.ts'
+import { fingerprintOf, fingerprintOfSite } from '#ingress/controller/fingerprints.ts'
 import { type BackendReference, backendKey, type CertificateReference, type Source } from '#ingress/controller/source.ts'
+import { UpdatePieces } from '#ingress/controller/update-pieces.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
 import type { CertificatePair, SiteCertificate } from '#ingress/data-plane/certificate-table.ts'
 import type { ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
@@ -11,7 +14,7 @@ export type Resolver = {
   certificate(secret: string): CertificatePair | undefined
 }
 
-/** Who asks for one thing, and what was last sent of it. */
+/** Who asks for one thing, and the fingerprint of what was last sent of it. */
 type Shared<T> = { readonly askers: Map<string, T>; sent: string }
 
 const certificateKey = ({ listener, host }: Pick<CertificateReference, 'listener' | 'host'>): string => `${listener} ${host}`
@@ -79,48 +82,40 @@ export class ProxyState {
     return markAll(this.#bySecret.get(secret), this.#dirtyCertificates)
   }
 
-  /** Undefined where nothing has changed. */
-  takeUpdate(resolver: Resolver): ProxyUpdate | undefined {
-    const sites: Site[] = []
-    const removedSites: string[] = []
-    take(this.#sites, this.#dirtySites, mergedSite, (key, site) => (site === undefined ? removedSites.push(key) : sites.push(site)))
-    const backends: [string, Backend][] = []
-    const removedBackends: string[] = []
-    const resolved = (askers: readonly BackendReference[]) => askers[0] && resolver.backend(askers[0])
-    take(this.#backends, this.#dirtyBackends, resolved, (key, backend) => {
-      if (backend === undefined) removedBackends.push(key)
-      else backends.push([key, backend])
-    })
-    const certificates: SiteCertificate[] = []
-    const removedCertificates: { listener: string; host: string }[] = []
-    const opened = (askers: readonly CertificateReference[]) => certificateOf(askers, resolver)
-    take(this.#certificates, this.#dirtyCertificates, opened, (key, certificate) => {
-      const [listener = '', host = ''] = key.split(' ')
-      if (certificate === undefined) removedCertificates.push({ listener, host })
-      else certificates.push(certificate)
-    })
-    const { pairs, removedPairs } = this.#takePairs(resolver)
-    const update = { sites, removedSites, backends, removedBackends, pairs, removedPairs, certificates, removedCertificates }
-    return Object.values(update).some(({ length }) => length > 0) ? update : undefined
+  /** Who asks for something of the service. */
+  *askersOfService(service: string): Iterable<string> {
+    for (const key of this.#byService.get(service) ?? []) yield* this.#backends.get(key)?.askers.keys() ?? []
   }
 
-  #takePairs({ certificate }: Resolver): Pick<ProxyUpdate, 'pairs' | 'removedPairs'> {
-    const pairs: [string, CertificatePair][] = []
-    const removedPairs: string[] = []
+  *askersOfSecret(secret: string): Iterable<string> {
+    for (const key of this.#bySecret.get(secret) ?? []) yield* this.#certificates.get(key)?.askers.keys() ?? []
+  }
+
+  /** Tells what has changed since the last time, whom a route leads to before the route. What changes meanwhile is told now or the next time. */
+  *tell(resolver: Resolver, apply: (update: ProxyUpdate) => void): Steps<void> {
+    const pieces = new UpdatePieces(apply)
+    const resolved = (askers: readonly BackendReference[]) => askers[0] && resolver.backend(askers[0])
+    yield* take(this.#backends, this.#dirtyBackends, resolved, plainFingerprint, (key, backend) =>
+      pieces.add('backends', key, backend, 1 + (backend?.endpoints.length ?? 0)),
+    )
     for (const secret of this.#dirtySecrets) {
+      this.#dirtySecrets.delete(secret)
       const before = this.#pairs.get(secret)
-      const pair = this.#bySecret.has(secret) ? certificate(secret) : undefined
+      const pair = this.#bySecret.has(secret) ? resolver.certificate(secret) : undefined
       if (pair?.cert === before?.cert && pair?.key === before?.key) continue
-      if (pair === undefined) {
-        this.#pairs.delete(secret)
-        removedPairs.push(secret)
-      } else {
-        this.#pairs.set(secret, pair)
-        pairs.push([secret, pair])
-      }
+      if (pair === undefined) this.#pairs.delete(secret)
+      else this.#pairs.set(secret, pair)
+      pieces.add('pairs', secret, pair, 10)
+      yield
     }
-    this.#dirtySecrets.clear()
-    return { pairs, removedPairs }
+    const opened = (askers: readonly CertificateReference[]) => certificateOf(askers, resolver)
+    yield* take(this.#certificates, this.#dirtyCertificates, opened, plainFingerprint, (key, certificate) =>
+      pieces.add('certificates', key, certificate),
+    )
+    yield* take(this.#sites, this.#dirtySites, mergedSite, fingerprintOfSite, (key, site) =>
+      pieces.add('sites', key, site, 1 + (site?.routes.length ?? 0)),
+    )
+    pieces.finish()
   }
 }
 
@@ -157,23 +152,31 @@ function markAll(keys: ReadonlySet<string> | undefined, dirty: Set<string>): boo
 }
 
 /** Tells of each that is another than what was last sent; undefined where it is no more. */
-function take<T, R>(
+function* take<T, R>(
   all: Map<string, Shared<T>>,
   dirty: Set<string>,
   make: (askers: readonly T[]) => R | undefined,
+  fingerprint: (result: R) => Steps<string>,
   tell: (key: string, result: R | undefined) => void,
-): void {
+): Steps<void> {
   for (const key of dirty) {
+    // Whoever changes it from here on makes it dirty again.
+    dirty.delete(key)
     const shared = all.get(key)
     if (shared === undefined) continue
-    const result = shared.askers.size === 0 ? undefined : make([...shared.askers.values()])
-    const text = result === undefined ? '' : JSON.stringify(result)
     if (shared.askers.size === 0) all.delete(key)
+    const result = shared.askers.size === 0 ? undefined : make([...shared.askers.values()])
+    const text = result === undefined ? '' : yield* fingerprint(result)
     if (text === shared.sent) continue
     shared.sent = text
     tell(key, result)
+    yield
   }
-  dirty.clear()
+}
+
+// biome-ignore lint/correctness/useYield: one step, as long ones have several.
+function* plainFingerprint(value: unknown): Steps<string> {
+  return fingerprintOf(value)
 }
 
 function mergedSite(askers: readonly Site[]): Site | undefined {

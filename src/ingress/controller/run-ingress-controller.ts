@@ -35,6 +35,8 @@ export type IngressControllerOptions = {
 }
 
 const statusWriters = 4
+/** Of one turn of the event loop. */
+const turnMs = 10
 
 /** Serves every Ingress of our classes, until stopped. Resolves when all that are there have been looked at once. */
 export async function runIngressController(options: IngressControllerOptions): Promise<{ stop(): Promise<void> }> {
@@ -107,6 +109,8 @@ export async function runIngressController(options: IngressControllerOptions): P
   const work = async () => {
     for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
       try {
+        // Where nothing is to be written promises alone would keep everybody else waiting.
+        if (clock.heldMs() > turnMs) await new Promise<void>((resolve) => clock.soon(resolve))
         await settle(key)
         queue.forget(key)
       } catch (error) {
@@ -119,8 +123,13 @@ export async function runIngressController(options: IngressControllerOptions): P
     }
   }
 
-  control.onReferenceChange(() => {
-    for (const key of served) queue.add(key)
+  control.onReferenceChange((changed) => {
+    if (changed === undefined) for (const key of served) queue.add(key)
+    else
+      for (const asker of changed.askers) {
+        const key = asker.startsWith(sourceKey('')) ? asker.slice(sourceKey('').length) : ''
+        if (served.has(key)) queue.add(key)
+      }
   })
   classes.start()
   ingresses.start()
