@@ -136,6 +136,10 @@ function peerMatches(peer: Peer, { ip, pod }: Party, labelsOf: PolicySet['labels
 }
 
 export function peerSelects(peer: Exclude<Peer, BlockPeer>, pod: PolicyPod, labelsOf: PolicySet['labelsOf']): boolean {
+  if (peer.anyOf !== undefined) {
+    const mayBe = peer.namespace === undefined || peer.namespace === pod.namespace
+    return mayBe && peer.anyOf.some((one) => peerSelects(one, pod, labelsOf))
+  }
   const isPlace = peer.namespace === undefined ? peer.namespaces.matches(labelsOf(pod.namespace)) : peer.namespace === pod.namespace
   return isPlace && peer.pods.matches(pod.labels)
 }

@@ -2,9 +2,11 @@ import { Namespace, Node, Pod, ServiceAccount } from '#api/core/v1/kinds.gen.ts'
 import type { V1ServiceAccount } from '#api/core/v1/types.gen.ts'
 import { EndpointSlice } from '#api/discovery/v1/kinds.gen.ts'
 import type { V1EndpointSlice } from '#api/discovery/v1/types.gen.ts'
+import { canonicalCidr } from '#api/meta/ip.ts'
 import { NetworkPolicy } from '#api/networking/v1/kinds.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock } from '#base/clock.ts'
+import { inTurns } from '#base/in-turns.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import { SyncLoop } from '#base/sync-loop.ts'
@@ -63,7 +65,8 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     async run(isDue) {
       const isGone = isDue && !needsFull && !(await nft.hasChain('inet', tableName, 'forward'))
       try {
-        await bringAbout(table.updated(), nft, { isFull: needsFull || isGone, keeps: () => false, update: () => table.updated() })
+        const update = () => inTurns(table.update(), clock)
+        await bringAbout(await update(), nft, { isFull: needsFull || isGone, keeps: () => false, update })
         needsFull = false
         first.resolve()
       } catch (error) {
@@ -99,7 +102,13 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
     onDelete: thenSync(({ metadata }) => table.deletePod(`${metadata.namespace}/${metadata.name}`)),
   })
   const follow = <T extends KubernetesObject>(informer: Informer<T>, compile: (policy: T) => CompiledPolicy) => {
-    const put = thenSync((policy: T) => table.setPolicy(compile(policy)))
+    const put = thenSync((policy: T) => {
+      const compiled = compile(policy)
+      const { key, omitted } = compiled
+      if (omitted !== undefined)
+        logger.warn('a NetworkPolicy has too many rules or selectors: those past the first 1000 allow nothing', { policy: key, omitted })
+      table.setPolicy(compiled)
+    })
     informer.addHandler({ onAdd: put, onUpdate: put, onDelete: thenSync((policy) => table.deletePolicy(compile(policy).key)) })
   }
   follow(policies, compilePolicy)
@@ -149,7 +158,7 @@ export function runPolicyAgent(options: PolicyAgentOptions): RunningPolicyAgent 
   })
   let ranges = ''
   const putNode = thenSync(({ spec }: { spec?: { podCIDR?: string; podCIDRs?: string[] } }) => {
-    const found = spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : [])
+    const found = (spec?.podCIDRs ?? (spec?.podCIDR ? [spec.podCIDR] : [])).flatMap((cidr) => canonicalCidr(cidr) ?? [])
     if (found.join() === ranges) return
     ranges = found.join()
     table.setPodCidrs(found)

@@ -1,6 +1,7 @@
 import { isTerminalPhase } from '#api/core/v1/pod/pod-state.ts'
 import { lastingContainers } from '#api/core/v1/pod-spec/all-containers.ts'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { canonicalIp } from '#api/meta/ip.ts'
 import { accountLabel, accountLabels } from '#network/calico/account-labels.ts'
 
 export type NamedPort = { name: string; protocol: string; port: number }
@@ -25,7 +26,8 @@ export function policyPodOf(
   labelsOfAccount: Readonly<Record<string, string>> = {},
 ): PolicyPod | undefined {
   if (spec.hostNetwork || isTerminalPhase(status?.phase)) return undefined
-  const ips = (status?.podIPs ?? []).map(({ ip }) => ip ?? '').filter((ip) => ip !== '')
+  const told = (status?.podIPs ?? []).flatMap(({ ip }) => ip || [])
+  const given = told.length > 0 ? told : status?.podIP ? [status.podIP] : []
   return {
     key: `${metadata.namespace}/${metadata.name}`,
     namespace: metadata.namespace ?? '',
@@ -36,7 +38,7 @@ export function policyPodOf(
       [accountLabel]: spec.serviceAccountName ?? '',
       ...accountLabels(labelsOfAccount),
     },
-    ips: ips.length > 0 ? ips : status?.podIP ? [status.podIP] : [],
+    ips: given.map(canonicalIp).filter((ip) => ip !== undefined),
     namedPorts: lastingContainers(spec).flatMap(({ ports = [] }) =>
       ports.flatMap(({ name, protocol = 'TCP', containerPort: port }) => (name ? [{ name, protocol, port }] : [])),
     ),

@@ -1,5 +1,12 @@
 /** The chains and sets of one policy in one direction. */
-import type { BlockPeer, CompiledPolicy, Direction, PodPeer, PolicyPort } from '#network/policy/compiled-policy.ts'
+import {
+  type AllowRule,
+  type BlockPeer,
+  type CompiledPolicy,
+  type Direction,
+  type PolicyPort,
+  podsMeantBy,
+} from '#network/policy/compiled-policy.ts'
 import { orderedLines } from '#network/policy/ordered-rules.ts'
 import { addressType, type IpVersion, ipOf, nameHash, peerSet, policyChain, versionOf, versions } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
@@ -27,9 +34,9 @@ export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptio
       for (const version of versions) lines.push(...orderedLines(rule, { name, version, allows, fragment, pods }))
       continue
     }
-    const { peers, ports } = rule
+    const { ports } = rule
     for (const version of versions) {
-      for (const peer of peerMatches(name, version, peers)) {
+      for (const peer of peerMatches(name, version, rule)) {
         for (const port of portMatches(name, version, ports)) lines.push([peer, port, allows].filter((part) => part !== '').join(' '))
       }
     }
@@ -37,10 +44,11 @@ export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptio
   fragment.chains.set(policyChain(policy.key, direction), lines)
   return fragment
 
-  function peerMatches(name: string, version: IpVersion, peers: readonly (PodPeer | BlockPeer)[] | undefined): string[] {
+  function peerMatches(name: string, version: IpVersion, rule: AllowRule): string[] {
+    const { peers } = rule
     if (peers === undefined) return [`meta nfproto ipv${version}`]
-    const keys = new Set(peers.flatMap((peer) => (peer.kind === 'pods' ? [peer.key] : [])))
-    const matches = [...keys].map((key) => `${ipOf(version)} ${side} @${peerSet(key, version)}`)
+    const meant = podsMeantBy(rule)
+    const matches = meant === undefined ? [] : [`${ipOf(version)} ${side} @${peerSet(meant.key, version)}`]
     const blocks = peers.filter((peer) => peer.kind === 'block').filter(({ cidr }) => versionOf(cidr) === version)
     if (blocks.length > 0) {
       const set = `blocks${version}-${name}`
@@ -65,13 +73,13 @@ export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptio
       )
       if (numbers.length > 0) matches.push(`${protocol.toLowerCase()} dport { ${numbers.map(portText).join(', ')} }`)
     }
-    const named = ports.filter(({ port }) => typeof port === 'string')
-    if (named.length > 0) {
+    const named = new Set(ports.flatMap(({ port, protocol }) => (typeof port === 'string' ? [`${port}/${protocol}`] : [])))
+    if (named.size > 0) {
       const set = `ports${version}-${name}`
       fragment.sets.set(set, `type ${addressType(version)} . inet_proto . inet_service;`)
       for (const { ips, namedPorts } of pods()) {
         for (const { name: portName, protocol, port } of namedPorts) {
-          if (!named.some((each) => each.port === portName && each.protocol === protocol)) continue
+          if (!named.has(`${portName}/${protocol}`)) continue
           for (const ip of ips) if (versionOf(ip) === version) addElement(fragment, set, `${ip} . ${protocol.toLowerCase()} . ${port}`)
         }
       }
@@ -81,17 +89,21 @@ export function policyRules({ policy, direction, allows, pods }: PolicyRuleOptio
   }
 }
 
-export function usesNamedPorts(policy: CompiledPolicy, direction: Direction): boolean {
-  return (policy[direction] ?? []).some((rule) =>
+/** Names of ports that a policy depends on the pods for. */
+export function portNamesOf(policy: CompiledPolicy, direction: Direction): Set<string> {
+  const names = (policy[direction] ?? []).flatMap((rule) =>
     rule.action === undefined
-      ? rule.ports?.some(({ port }) => typeof port === 'string')
-      : rule.destination.ports?.some(({ name }) => name !== undefined),
+      ? (rule.ports ?? []).flatMap(({ port }) => (typeof port === 'string' ? [port] : []))
+      : (rule.destination.ports ?? []).flatMap(({ name }) => name ?? []),
   )
+  return new Set(names)
 }
 
 /** Each block without its own exceptions; what one leaves out another may let in. */
 function rangesOf(blocks: readonly BlockPeer[]): AddressRange[] {
-  return mergedRanges(blocks.flatMap(({ cidr, except }) => withoutRanges([rangeOf(cidr)], except.map(rangeOf))))
+  return mergedRanges(
+    blocks.flatMap(({ cidr, except }) => (except.length === 0 ? [rangeOf(cidr)] : withoutRanges([rangeOf(cidr)], except.map(rangeOf)))),
+  )
 }
 
 const portText = ([first, last]: AddressRange): string => (first === last ? String(first) : `${first}-${last}`)

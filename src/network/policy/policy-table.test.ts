@@ -90,3 +90,52 @@ test('names that anybody may choose are told apart by more of a hash than anybod
   assert.match(policyChain('default/web', 'ingress'), /^ingress-[0-9a-f]{32}-default\/web$/)
   assert.match(peerSet('default||app=web', 4), /^peers4-[0-9a-f]{32}$/)
 })
+
+test('however many selectors a rule has, its pods are one set, found in steps', () => {
+  const table = new PolicyTable('n1')
+  const from = Array.from({ length: 900 }, (_, index) => ({ podSelector: { matchLabels: { app: `a${index}` } } }))
+  for (let index = 0; index < 100; index++) table.setPod(aPod(`a${index}`, `10.1.0.${index}`))
+  for (let index = 0; index < 500; index++) {
+    table.setPod(aPod(`b${index}`, `10.2.${index >> 8}.${index & 255}`, { key: `else/b${index}`, namespace: 'else' }))
+  }
+  settled(table)
+  table.setPolicy(compilePolicy(aPolicy({ podSelector: {}, ingress: [{ from }] })))
+  const steps = table.update()
+  let count = 0
+  while (!steps.next().done) count++
+  assert.ok(count >= 200 && count < 300, `${count} steps: one for each pod of the namespace, and those are looked at again`)
+  const text = table.updated().changes()
+  assert.equal(text.match(/^add set \S+ \S+ peers/gm)?.length, 2)
+  assert.match(text, /peers4-\S+ { 10\.1\.0\.0, 10\.1\.0\.1, /)
+  assert.equal(text.match(/^add rule .* @peers4/gm)?.length, 1)
+  settled(table)
+  table.deletePod('default/a7')
+  assert.match(table.updated().changes(), /delete element \S+ \S+ peers4-\S+ { 10\.1\.0\.7 }/)
+})
+
+test('what is past the most that a policy may have allows nothing', () => {
+  const from = Array.from({ length: 20_000 }, (_, index) => ({ podSelector: { matchLabels: { app: `a${index}` } } }))
+  const { ingress, omitted } = compilePolicy(aPolicy({ podSelector: {}, ingress: [{ from }, { from: from.slice(0, 5) }, {}] }))
+  assert.equal(omitted, 19_005)
+  assert.deepEqual(
+    ingress?.map((rule) => (rule.action === undefined ? rule.peers?.length : 'none')),
+    [1000, 0, undefined],
+    'a rule that has lost all its peers lets nobody in',
+  )
+  const many = compilePolicy(aPolicy({ podSelector: {}, ingress: Array.from({ length: 5000 }, () => ({ ports: [{ port: 80 }] })) }))
+  assert.deepEqual([many.ingress?.length, many.omitted], [1000, 4000])
+})
+
+test('a named port that other pods have changes those policies that name it', () => {
+  const table = new PolicyTable('n1')
+  const web = { namedPorts: [{ name: 'web', protocol: 'TCP', port: 80 }] }
+  for (const name of ['web', 'dns']) {
+    const policy = aPolicy({ podSelector: {}, policyTypes: ['Egress'], egress: [{ ports: [{ port: name }] }] }, name)
+    table.setPolicy(compilePolicy(policy))
+  }
+  settled(table)
+  table.setPod(aPod('a', '10.2.0.1', { ...web, nodeName: 'n2' }))
+  const text = table.updated().changes()
+  assert.equal(text.match(/ports4-/g)?.length, 1)
+  assert.match(text, /ports4-\S+ { 10\.2\.0\.1 \. tcp \. 80 }/)
+})

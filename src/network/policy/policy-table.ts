@@ -1,19 +1,18 @@
+import { atOnce, type Steps } from '#base/steps.ts'
 import {
   appliesTo,
   type CompiledPolicy,
   type Direction,
-  type PodPeer,
   peersOf,
   policiesInOrder,
   type ServiceEndpoint,
   servicesOf,
 } from '#network/policy/compiled-policy.ts'
-import { peerSelects } from '#network/policy/evaluate.ts'
+import { PeerSets } from '#network/policy/peer-sets.ts'
 import {
   addressType,
   type IpVersion,
   nameHash,
-  peerSet,
   policyChain,
   servicePortSet,
   serviceSet,
@@ -21,7 +20,7 @@ import {
   versions,
 } from '#network/policy/policy-names.ts'
 import type { PolicyPod } from '#network/policy/policy-pod.ts'
-import { policyRules, usesNamedPorts } from '#network/policy/policy-rules.ts'
+import { policyRules, portNamesOf } from '#network/policy/policy-rules.ts'
 import { addElement, emptyFragment } from '#wire/nftables/nft-fragment.ts'
 import { type LeftOut, NftTable } from '#wire/nftables/nft-table.ts'
 
@@ -44,11 +43,12 @@ export class PolicyTable {
   readonly #table: NftTable
   readonly #nodeName: string
   readonly #policies = new Map<string, CompiledPolicy>()
+  /** By the namespace that alone they apply to. */
+  readonly #policiesByNamespace = new Map<string | undefined, Map<string, CompiledPolicy>>()
   readonly #pods = new Map<string, PolicyPod>()
-  readonly #podsByNamespace = new Map<string, Set<string>>()
+  readonly #podsByNamespace = new Map<string, Map<string, PolicyPod>>()
   readonly #namespaces = new Map<string, Labels>()
-  /** Peers that any policy means, and how many rules do. */
-  readonly #peers = new Map<string, { peer: PodPeer; uses: number; members: Set<string> }>()
+  readonly #peers: PeerSets
   /** Endpoints of services, and how many rules name each. */
   readonly #endpoints = new Map<string, readonly ServiceEndpoint[]>()
   readonly #serviceUses = new Map<string, number>()
@@ -57,15 +57,22 @@ export class PolicyTable {
   readonly #groupOf = new Map<string, string>()
   readonly #linkPrefix: string | undefined
   #ranges: readonly string[] = []
+  /** What was told and is yet to be worked on: the last of each thing counts. */
+  readonly #told = new Map<string, () => Steps<void>>()
   /** Pods whose isolation is to be looked at again. */
   readonly #stirred = new Set<string>()
-  #hasStirredPorts = false
+  /** Names of ports that other pods have now. */
+  readonly #stirredPorts = new Set<string>()
 
   /** `linkPrefix`: of the links that the node's pods have, where their addresses may be of any range. */
   constructor(nodeName: string, tableName = 'kube-network-policy', { linkPrefix }: { linkPrefix?: string } = {}) {
     this.#nodeName = nodeName
     this.#linkPrefix = linkPrefix
     this.#table = new NftTable('inet', tableName)
+    this.#peers = new PeerSets(this.#table, {
+      labelsOf: this.#labelsOf,
+      podsIn: (namespace) => (namespace === undefined ? this.#pods : this.#podsByNamespace.get(namespace))?.values() ?? [],
+    })
     this.#putBase()
   }
 
@@ -76,26 +83,11 @@ export class PolicyTable {
   }
 
   setPolicy(policy: CompiledPolicy): void {
-    const previous = this.#policies.get(policy.key)
-    for (const peer of peersOf(policy)) this.#use(peer)
-    for (const service of servicesOf(policy)) this.#useService(service, 1)
-    for (const peer of previous === undefined ? [] : peersOf(previous)) this.#release(peer)
-    for (const service of previous === undefined ? [] : servicesOf(previous)) this.#useService(service, -1)
-    this.#policies.set(policy.key, policy)
-    this.#putPolicy(policy)
-    this.#stir(policy.namespace)
-    if (this.#policies.size === 1) this.#putBase()
+    this.#tell(`policy ${policy.key}`, () => this.#takePolicy(policy.key, policy))
   }
 
   deletePolicy(key: string): void {
-    const policy = this.#policies.get(key)
-    if (policy === undefined) return
-    this.#policies.delete(key)
-    this.#stir(policy.namespace)
-    for (const direction of directions) this.#table.remove(`policy ${direction} ${key}`)
-    for (const peer of peersOf(policy)) this.#release(peer)
-    for (const service of servicesOf(policy)) this.#useService(service, -1)
-    if (this.#policies.size === 0) this.#putBase()
+    this.#tell(`policy ${key}`, () => this.#takePolicy(key, undefined))
   }
 
   /** By `namespace/name`. */
@@ -106,48 +98,112 @@ export class PolicyTable {
   }
 
   setNamespace(name: string, labels: Labels): void {
-    const isSame = JSON.stringify(this.#namespaces.get(name)) === JSON.stringify(labels)
-    this.#namespaces.set(name, labels)
-    // Whom policies of the whole cluster apply to may depend on it, too.
-    if (!isSame) for (const key of this.#podsByNamespace.get(name) ?? []) this.#place(key)
+    this.#tell(`namespace ${name}`, () => this.#takeNamespace(name, labels))
   }
 
   deleteNamespace(name: string): void {
-    this.#namespaces.delete(name)
+    this.#tell(`namespace ${name}`, () => this.#takeNamespace(name, undefined))
   }
 
   setPod(pod: PolicyPod): void {
-    const previous = this.#pods.get(pod.key)
-    if (previous !== undefined && JSON.stringify(previous) === JSON.stringify(pod)) return
-    this.#pods.set(pod.key, pod)
-    const known = this.#podsByNamespace.get(pod.namespace)
-    if (known === undefined) this.#podsByNamespace.set(pod.namespace, new Set([pod.key]))
-    else known.add(pod.key)
-    this.#place(pod.key)
-    this.#hasStirredPorts ||= pod.namedPorts.length > 0 || (previous?.namedPorts.length ?? 0) > 0
+    this.#tell(`pod ${pod.key}`, () => this.#takePod(pod.key, pod))
   }
 
   deletePod(key: string): void {
-    const pod = this.#pods.get(key)
-    if (pod === undefined) return
-    this.#pods.delete(key)
-    this.#podsByNamespace.get(pod.namespace)?.delete(key)
-    this.#place(key)
-    this.#hasStirredPorts ||= pod.namedPorts.length > 0
+    this.#tell(`pod ${key}`, () => this.#takePod(key, undefined))
   }
 
-  /** The table with everything that was told. */
-  updated(): NftTable {
-    for (const key of this.#stirred) this.#isolate(key)
-    this.#stirred.clear()
-    if (this.#hasStirredPorts) {
-      // Policies that name ports depend on the pods that have them.
-      for (const policy of this.#policies.values()) {
-        if (directions.some((direction) => usesNamedPorts(policy, direction))) this.#putPolicy(policy)
-      }
-      this.#hasStirredPorts = false
+  /** The table with everything that was told. Nothing that is told is in it before, so that it is whole whenever this ends. */
+  *update(): Steps<NftTable> {
+    for (;;) {
+      yield
+      const [told] = this.#told
+      const [stirred] = this.#stirred
+      if (told !== undefined) {
+        this.#told.delete(told[0])
+        yield* told[1]()
+      } else if (stirred !== undefined) {
+        this.#stirred.delete(stirred)
+        this.#isolate(stirred)
+      } else if (this.#stirredPorts.size > 0) {
+        const names = new Set(this.#stirredPorts)
+        this.#stirredPorts.clear()
+        // Policies that name ports depend on the pods that have them.
+        for (const policy of this.#policies.values()) {
+          yield
+          for (const direction of directions) {
+            if (!portNamesOf(policy, direction).isDisjointFrom(names)) this.#putDirection(policy, direction)
+          }
+        }
+      } else return this.#table
     }
-    return this.#table
+  }
+
+  /** The same in one turn. */
+  updated(): NftTable {
+    return atOnce(this.update())
+  }
+
+  #tell(what: string, work: () => Steps<void>): void {
+    // At the end: what was told before it is worked on before it.
+    this.#told.delete(what)
+    this.#told.set(what, work)
+  }
+
+  *#takePolicy(key: string, policy: CompiledPolicy | undefined): Steps<void> {
+    const previous = this.#policies.get(key)
+    const [added, gone] = [policy === undefined ? [] : [policy], previous === undefined ? [] : [previous]]
+    for (const peer of added.flatMap(peersOf)) yield* this.#peers.use(peer)
+    for (const service of added.flatMap(servicesOf)) this.#useService(service, 1)
+    for (const peer of gone.flatMap(peersOf)) yield* this.#peers.release(peer)
+    for (const service of gone.flatMap(servicesOf)) this.#useService(service, -1)
+    if (policy === undefined) this.#policies.delete(key)
+    else this.#policies.set(key, policy)
+    for (const { namespace } of [...added, ...gone]) {
+      const here = this.#policiesByNamespace.get(namespace) ?? new Map<string, CompiledPolicy>()
+      if (policy !== undefined && policy.namespace === namespace) here.set(key, policy)
+      else here.delete(key)
+      if (here.size === 0) this.#policiesByNamespace.delete(namespace)
+      else this.#policiesByNamespace.set(namespace, here)
+      this.#stir(namespace)
+    }
+    for (const direction of directions) {
+      yield
+      if (policy?.[direction] === undefined) this.#table.remove(`policy ${direction} ${key}`)
+      else this.#putDirection(policy, direction)
+    }
+    if (this.#policies.size < 2) this.#putBase()
+  }
+
+  *#takeNamespace(name: string, labels: Labels | undefined): Steps<void> {
+    const isSame = JSON.stringify(this.#namespaces.get(name)) === JSON.stringify(labels)
+    if (labels === undefined) this.#namespaces.delete(name)
+    else this.#namespaces.set(name, labels)
+    if (isSame || labels === undefined) return
+    // Whom policies of the whole cluster apply to may depend on it, too.
+    for (const [key, pod] of this.#podsByNamespace.get(name) ?? []) {
+      yield* this.#peers.place(key, name, pod)
+      this.#stirred.add(key)
+    }
+  }
+
+  *#takePod(key: string, pod: PolicyPod | undefined): Steps<void> {
+    const previous = this.#pods.get(key)
+    if (JSON.stringify(previous) === JSON.stringify(pod)) return
+    const namespace = (pod ?? previous)?.namespace ?? ''
+    const here = this.#podsByNamespace.get(namespace) ?? new Map<string, PolicyPod>()
+    if (pod === undefined) {
+      this.#pods.delete(key)
+      here.delete(key)
+    } else {
+      this.#pods.set(key, pod)
+      here.set(key, pod)
+    }
+    if (here.size === 0) this.#podsByNamespace.delete(namespace)
+    else this.#podsByNamespace.set(namespace, here)
+    yield* this.#peers.place(key, namespace, pod)
+    this.#stirred.add(key)
+    for (const { name } of [...(pod?.namedPorts ?? []), ...(previous?.namedPorts ?? [])]) this.#stirredPorts.add(name)
   }
 
   /** What nft has not taken since this was last asked. */
@@ -155,49 +211,7 @@ export class PolicyTable {
     return this.#table.takeLeftOut()
   }
 
-  /** Membership of a pod in all peers, and its own isolation. */
-  #place(key: string): void {
-    const pod = this.#pods.get(key)
-    for (const [peerKey, { peer, members }] of this.#peers) {
-      const isMember = pod !== undefined && peerSelects(peer, pod, this.#labelsOf)
-      const was = members.has(key)
-      if (isMember) members.add(key)
-      else members.delete(key)
-      // Its addresses may have changed though it stays.
-      if (isMember || was) this.#putMember(peerKey, key, isMember ? pod : undefined)
-    }
-    this.#stirred.add(key)
-  }
-
   readonly #labelsOf = (namespace: string): Labels => this.#namespaces.get(namespace) ?? {}
-
-  #use(peer: PodPeer): void {
-    const known = this.#peers.get(peer.key)
-    if (known !== undefined) {
-      known.uses++
-      return
-    }
-    const members = new Set<string>()
-    this.#peers.set(peer.key, { peer, uses: 1, members })
-    const fragment = emptyFragment()
-    for (const version of versions) {
-      fragment.sets.set(peerSet(peer.key, version), `type ${version === 4 ? 'ipv4_addr' : 'ipv6_addr'};`)
-    }
-    this.#table.put(`peers ${peer.key}`, fragment)
-    for (const [key, pod] of this.#pods) {
-      if (!peerSelects(peer, pod, this.#labelsOf)) continue
-      members.add(key)
-      this.#putMember(peer.key, key, pod)
-    }
-  }
-
-  #release(peer: PodPeer): void {
-    const known = this.#peers.get(peer.key)
-    if (known === undefined || --known.uses > 0) return
-    this.#peers.delete(peer.key)
-    for (const key of known.members) this.#table.remove(`member ${peer.key} ${key}`)
-    this.#table.remove(`peers ${peer.key}`)
-  }
 
   #useService(service: string, more: number): void {
     const uses = (this.#serviceUses.get(service) ?? 0) + more
@@ -224,27 +238,10 @@ export class PolicyTable {
     this.#table.put(`service ${service}`, fragment)
   }
 
-  #putMember(peerKey: string, podKey: string, pod: PolicyPod | undefined): void {
-    const owner = `member ${peerKey} ${podKey}`
-    if (pod === undefined) {
-      this.#table.remove(owner)
-      return
-    }
-    const fragment = emptyFragment()
-    for (const ip of pod.ips) addElement(fragment, peerSet(peerKey, versionOf(ip)), ip)
-    this.#table.put(owner, fragment)
-  }
-
-  #putPolicy(policy: CompiledPolicy): void {
-    for (const direction of directions) {
-      const owner = `policy ${direction} ${policy.key}`
-      if (policy[direction] === undefined) {
-        this.#table.remove(owner)
-        continue
-      }
-      const allows = direction === 'ingress' ? 'accept' : 'goto ingress'
-      this.#table.put(owner, policyRules({ policy, direction, allows, pods: () => this.#podsOf(policy, direction) }))
-    }
+  #putDirection(policy: CompiledPolicy, direction: Direction): void {
+    const allows = direction === 'ingress' ? 'accept' : 'goto ingress'
+    const rules = policyRules({ policy, direction, allows, pods: () => this.#podsOf(policy, direction) })
+    this.#table.put(`policy ${direction} ${policy.key}`, rules)
   }
 
   /** Pods that a named port may be of; for egress those that are no peers are told apart by their addresses. */
@@ -257,7 +254,7 @@ export class PolicyTable {
 
   /** Undefined: everywhere. */
   #stir(namespace: string | undefined): void {
-    const keys = namespace === undefined ? this.#pods.keys() : (this.#podsByNamespace.get(namespace) ?? [])
+    const keys = namespace === undefined ? this.#pods.keys() : (this.#podsByNamespace.get(namespace)?.keys() ?? [])
     for (const key of keys) this.#stirred.add(key)
   }
 
@@ -274,9 +271,8 @@ export class PolicyTable {
         addElement(fragment, `self${version}`, `${ip} . ${ip}`)
       }
       for (const direction of directions) {
-        const policies = [...this.#policies.values()].filter(
-          (policy) => policy[direction] !== undefined && appliesTo(policy, pod, this.#labelsOf),
-        )
+        const candidates = [pod.namespace, undefined].flatMap((place) => [...(this.#policiesByNamespace.get(place)?.values() ?? [])])
+        const policies = candidates.filter((policy) => policy[direction] !== undefined && appliesTo(policy, pod, this.#labelsOf))
         if (policies.length === 0) continue
         // A group is known by its policies in their order: another order is another group.
         const group = this.#group(

@@ -86,7 +86,7 @@ export async function bringAbout(
   const present = isFull ? ((await nft.present(table.family, table.name)) ?? nobody) : undefined
   if (isFull) table.retryLeftOut()
   const apply = async (textNow: () => string): Promise<void> => {
-    update()
+    await update()
     const text = textNow()
     table.settle()
     if (text !== '') await nft.apply(text)
