@@ -71,11 +71,6 @@ function oneByOne(error: string): string[] {
 }
 
 /** Fills in defaults in the served version, converts, and fills in what the stored version adds. */
-export function toStoredWithDefaults(resource: ServedResource, object: KubernetesObject): KubernetesObject {
-  return atOnce(storingWithDefaults(resource, object))
-}
-
-/** As `toStoredWithDefaults`, in steps. */
 export function* storingWithDefaults(resource: ServedResource, object: KubernetesObject): Steps<KubernetesObject> {
   resource.definition.defaults?.(object)
   if (resource.isStoredVersion) return object

@@ -5,12 +5,13 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import type { AdmissionChain, AdmissionRequest } from '#apiserver/admission/admission.ts'
 import type { TokenRequests } from '#apiserver/authn/service-account/token-request.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import { decodeBody } from '#apiserver/http/decode-body.ts'
+import { decodingBody } from '#apiserver/http/decode-body.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
 import type { EndpointServices } from '#apiserver/http/resource-endpoints.ts'
 import type { ServedResource } from '#apiserver/http/served-resource.ts'
 import { bodyOptions, readWritten, writeContext } from '#apiserver/http/write-verbs.ts'
 import { respondValue, valueFormOf } from '#apiserver/subresources/respond-value.ts'
+import { inSteps } from '#base/steps.ts'
 
 const tokenRequestDefinition: ResourceDefinition<V1TokenRequest> = {
   group: 'authentication.k8s.io',
@@ -38,13 +39,15 @@ export async function requestToken(
   valueFormOf(context)
   const options = writeOptions('CreateOptions', context.query)
   const body = await readWritten(context, services)
-  const asked = decodeBody(body, tokenRequestDefinition, {
+  const giveWay = () => services.giveWay(context)
+  const decoding = decodingBody(body, tokenRequestDefinition, {
     ...bodyOptions(context),
     fieldValidation: options.fieldValidation,
     entryLimits: services.fairUse.limits.entries,
   })
+  const asked = await inSteps(decoding, giveWay)
   defaultTokenRequest(asked)
-  const write = { ...writeContext(context, resource, options, 'CreateOptions'), served, giveWay: () => services.giveWay(context) }
+  const write = { ...writeContext(context, resource, options, 'CreateOptions'), served, giveWay }
   await services.ownership.afterUpdate(undefined, asked as KubernetesObject, write)
   await resource.registry.cache.fresh()
   const { name, namespace } = context.info
@@ -62,8 +65,10 @@ export async function requestToken(
   await admission.mutate(review(asked))
   const prepared = tokens.prepare(asked, namespace, name, validateTokenRequest)
   await admission.validate(review(prepared))
+  await giveWay()
   const { request, warnings, auditAnnotations } = tokens.answer(prepared)
   for (const warning of warnings) context.warn(warning)
   for (const [key, value] of Object.entries(auditAnnotations)) context.annotateAudit(key, value)
+  await giveWay()
   respondValue(context, request as KubernetesObject, tokenRequestDefinition.schema, 201)
 }

@@ -15,7 +15,7 @@ import type { KubernetesObject, ResourceDefinition } from '#api/resource.ts'
 import { reviewToken, userInfo } from '#apiserver/authn/reviews.ts'
 import { reviewAccess, reviewRules } from '#apiserver/authz/access-review.ts'
 import type { RequestContext } from '#apiserver/http/context.ts'
-import { decodeBody, toStoredWithDefaults } from '#apiserver/http/decode-body.ts'
+import { decodingBody, storingWithDefaults } from '#apiserver/http/decode-body.ts'
 import { warnOfDeprecation } from '#apiserver/http/deprecation.ts'
 import type { Endpoint } from '#apiserver/http/handler.ts'
 import { writeOptions } from '#apiserver/http/query-options.ts'
@@ -82,14 +82,15 @@ export function virtualResources(
     const { definition } = resource
     const options = writeOptions('CreateOptions', context.query)
     const body = await readWritten(context, services)
-    const decoded = decodeBody(body, definition, {
+    const giveWay = () => services.giveWay(context)
+    const decoding = decodingBody(body, definition, {
       ...bodyOptions(context),
       fieldValidation: options.fieldValidation,
       entryLimits: services.fairUse.limits.entries,
     })
-    const giveWay = () => services.giveWay(context)
+    const decoded = await inSteps(decoding, giveWay)
     await giveWay()
-    const object = toStoredWithDefaults(resource, decoded)
+    const object = await inSteps(storingWithDefaults(resource, decoded), giveWay)
     await services.ownership.afterUpdate(undefined, object, {
       ...writeContext(context, resource, options, 'CreateOptions'),
       giveWay,
@@ -107,10 +108,13 @@ export function virtualResources(
     await validate(resource.registry.definition, object, clock, giveWay)
     require(object, context)
     await admission.validate(request)
+    await giveWay()
     const status = await answer(object, context)
+    await giveWay()
     // An answer about the asker's own rules does not repeat the question.
     const shown = definition.kind === 'SelfSubjectRulesReview' ? { ...object, metadata: {}, spec: {} } : deepCopy(object)
     const answered = resource.fromStored(withStatus(shown, status))
+    await giveWay()
     respondValue(context, answered, definition.schema, 201)
   }
   return endpoints
