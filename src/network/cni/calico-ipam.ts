@@ -5,8 +5,9 @@
 
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { canonicalIp } from '#api/meta/ip.ts'
 import { defined } from '#base/defined.ts'
-import { addressNumber, contains, familyOf, type IpFamily, parseRange } from '#base/ip-range.ts'
+import { contains, familyOf, type IpFamily, parseRange } from '#base/ip-range.ts'
 import { type AddressRange, AddressStore, nextFree, ownerText } from '#network/cni/address-store.ts'
 import { CniError, type CniPlugin, type CniRequest, type CniRoute, emptyResult } from '#network/cni/contract.ts'
 
@@ -85,17 +86,9 @@ function rangeOf({ cidr }: NodeBlock): AddressRange {
 function wish({ conf }: CniRequest, family: IpFamily): WantedAddress {
   const annotations = (conf.runtimeConfig as Record<string, Record<string, string>> | undefined)?.[podAnnotations] ?? {}
   const pools = listIn(annotations[`cni.projectcalico.org/${family.toLowerCase()}pools`])
-  const address = listIn(annotations['cni.projectcalico.org/ipAddrs'])?.find((one) => isAddress(one) && familyOf(one) === family)
+  const asked = listIn(annotations['cni.projectcalico.org/ipAddrs'])?.map(canonicalIp)
+  const address = asked?.find((one) => one !== undefined && familyOf(one) === family)
   return { family, ...defined({ pools, address }) }
-}
-
-function isAddress(text: string): boolean {
-  try {
-    addressNumber(text)
-    return /^[0-9a-f.:]+$/.test(text)
-  } catch {
-    return false
-  }
 }
 
 /** A list of words, as annotations hold them. */

@@ -8,6 +8,7 @@ import {
 } from '#api/core/v1/load-balancer-lease.ts'
 import { loadBalancerNodeAnnotation } from '#api/core/v1/load-balancer-node.ts'
 import type { V1Service } from '#api/core/v1/types.gen.ts'
+import { canonicalIp } from '#api/meta/ip.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -90,7 +91,10 @@ export function runAddressAgent(options: AddressAgentOptions): { stop(): Promise
       .list()
       .filter(({ metadata }) => metadata.annotations?.[loadBalancerNodeAnnotation] === nodeName)
       .flatMap(({ status }) =>
-        (status?.loadBalancer?.ingress ?? []).flatMap(({ ip: address, ipMode }) => (address && ipMode !== 'Proxy' ? [address] : [])),
+        (status?.loadBalancer?.ingress ?? []).flatMap(({ ip: address, ipMode }) =>
+          // As the kernel shows it, and nothing but an address.
+          address && ipMode !== 'Proxy' ? (canonicalIp(address) ?? []) : [],
+        ),
       )
 
   const bringAbout = async () => {

@@ -1,3 +1,4 @@
+import { asLines } from '#base/as-lines.ts'
 import type { ChainNames } from '#proxy/iptables/chain-names.ts'
 import type { PortLines } from '#proxy/iptables/port-lines.ts'
 import { addressesOf, hex, type RuleSettings } from '#proxy/rules/rule-settings.ts'
@@ -84,7 +85,7 @@ class Table {
     this.#gone.push(`-X ${chain}`)
   }
   text(): string {
-    return [...this.#chains, ...this.#rules, ...this.#gone].map((line) => `${line}\n`).join('')
+    return asLines([...this.#chains, ...this.#rules, ...this.#gone])
   }
 }
 

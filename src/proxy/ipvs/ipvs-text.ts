@@ -1,5 +1,6 @@
 /** Texts for ipvsadm, ipset, ip and iptables that bring ipvs from one state to another. */
 
+import { asLines } from '#base/as-lines.ts'
 import { type IpvsSet, type IpvsState, ipvsSets, type VirtualServer } from '#proxy/ipvs/ipvs-state.ts'
 import { iptablesPodMatch } from '#proxy/rules/pod-traffic.ts'
 import { hex, type RuleSettings } from '#proxy/rules/rule-settings.ts'
@@ -22,7 +23,7 @@ export function ipvsadmText(before: ReadonlyMap<string, VirtualServer>, after: R
       else if (had !== weight) lines.push(`-e ${service} -r ${server} -m -w ${weight}`)
     }
   }
-  return text(lines)
+  return asLines(lines)
 }
 
 /** As `ipvsadm -Sn` prints it. */
@@ -71,13 +72,13 @@ export function ipsetText(
     for (const entry of entries) lines.push(`add ${beside} ${entry}`)
     lines.push(`swap ${beside} ${name}`, `destroy ${beside}`)
   }
-  return text(lines)
+  return asLines(lines)
 }
 
 /** Lines of `ip -batch`. */
 export function addressText(before: ReadonlySet<string>, after: ReadonlySet<string>, device: string): string {
   const whole = (address: string): string => `${address}/${address.includes(':') ? 128 : 32}`
-  return text([
+  return asLines([
     ...[...before].filter((address) => !after.has(address)).map((address) => `address delete ${whole(address)} dev ${device}`),
     ...[...after].filter((address) => !before.has(address)).map((address) => `address replace ${whole(address)} dev ${device}`),
   ])
@@ -129,7 +130,7 @@ export function ipvsIptablesText(settings: RuleSettings, prefix: string, family:
     `-A ${chain('IPVS-FILTER')} -m conntrack --ctstate NEW ${inSet('IPVS-IPS', 'dst')} -j REJECT`,
   ]
   const table = (name: string, chains: readonly string[], rules: readonly string[]): string =>
-    `*${name}\n${chains.map((each) => `:${chain(each)} - [0:0]\n`).join('')}${rules.join('\n')}\nCOMMIT\n`
+    `*${name}\n${chains.map((each) => `:${chain(each)} - [0:0]\n`).join('')}${asLines(rules)}COMMIT\n`
   return table('filter', filterChains, filter) + table('nat', natChains, nat)
 }
 
@@ -151,5 +152,3 @@ export function ipvsJumps(prefix: string): { table: 'nat' | 'filter'; chain: str
 }
 
 export const ipvsChains: Readonly<Record<'nat' | 'filter', readonly string[]>> = { nat: natChains, filter: filterChains }
-
-const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('')
