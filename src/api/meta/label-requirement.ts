@@ -83,17 +83,20 @@ export function requirementText({ key, operator, values }: LabelRequirement): st
 // A label is there only if it is a text: plain objects inherit `constructor` and friends.
 export function requirementMatcher({ key, operator, values }: LabelRequirement): Matcher {
   const [value = ''] = values
-  const many = new Set(values)
   switch (operator) {
     case '=':
     case '==':
       return (labels) => labels[key] === value
-    case 'in':
+    case 'in': {
+      const many = new Set(values)
       return many.size === 1 ? (labels) => labels[key] === value : (labels) => many.has(labels[key] as string)
+    }
     case '!=':
       return (labels) => labels[key] !== value
-    case 'notin':
+    case 'notin': {
+      const many = new Set(values)
       return (labels) => !many.has(labels[key] as string)
+    }
     case 'exists':
       return (labels) => typeof labels[key] === 'string'
     case '!':

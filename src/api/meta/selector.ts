@@ -153,25 +153,29 @@ const fewRequirements = 8
 
 /** Objects have few labels: of thousands of requirements those about other keys need not be looked at for each. */
 function matcherByKey(requirements: readonly LabelRequirement[]): Matcher {
-  const byKey = new Map<string, Map<string, Matcher>>()
+  const matchers = new Map<string, Matcher | Matcher[]>()
   const needed = new Set<string>()
+  let previous = ''
+  // Sorted by key: those that say the same stand together, unless somebody takes pains.
   for (const requirement of requirements) {
     const { key } = requirement
+    const text = requirementText(requirement)
+    if (text === previous) continue
+    previous = text
     const matcher = requirementMatcher(requirement)
     if (!matcher(noLabels)) needed.add(key)
-    const ofKey = byKey.get(key)
-    // The same once more asks for nothing more.
-    if (ofKey === undefined) byKey.set(key, new Map([[requirementText(requirement), matcher]]))
-    else ofKey.set(requirementText(requirement), matcher)
+    const known = matchers.get(key)
+    if (known === undefined) matchers.set(key, matcher)
+    else if (typeof known === 'function') matchers.set(key, [known, matcher])
+    else known.push(matcher)
   }
-  const matchers = new Map([...byKey].map(([key, ofKey]) => [key, [...ofKey.values()]]))
   return (labels) => {
     let found = 0
     for (const key in labels) {
       if (typeof labels[key] !== 'string') continue
       const ofKey = matchers.get(key)
       if (ofKey === undefined) continue
-      for (const matcher of ofKey) if (!matcher(labels)) return false
+      if (typeof ofKey === 'function' ? !ofKey(labels) : !ofKey.every((matcher) => matcher(labels))) return false
       if (needed.has(key)) found++
     }
     return found === needed.size

@@ -6,7 +6,7 @@ import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
 import { badRequest } from '#api/meta/status-error.ts'
 import type { ResourceDefinition } from '#api/resource.ts'
 import type { ListOptions } from '#apiserver/http/query-options.ts'
-import { selectorExcess } from '#apiserver/http/selector-limits.ts'
+import { requirementsExcess, selectorExcess } from '#apiserver/http/selector-limits.ts'
 import type { CachedObject } from '#apiserver/watch-cache/cached-object.ts'
 import type { Interest } from '#apiserver/watch-cache/watchers.ts'
 import { errorMessage } from '#base/error-message.ts'
@@ -67,27 +67,30 @@ function requiredField(definition: ResourceDefinition, { terms }: FieldSelector)
 }
 
 function readLabelSelector(text: string): LabelSelector {
-  requireShort(text)
+  refuseIf(selectorExcess(text))
+  let selector: LabelSelector
   try {
-    return parseLabelSelector(text)
+    selector = parseLabelSelector(text)
   } catch (error) {
     throw badRequest(errorMessage(error))
   }
+  refuseIf(requirementsExcess(selector.requirements.length))
+  return selector
 }
 
-function requireShort(selector: string): void {
-  const excess = selectorExcess(selector)
+function refuseIf(excess: string | undefined): void {
   if (excess !== undefined) throw badRequest(excess)
 }
 
 function readFieldSelector(definition: ResourceDefinition, text: string): FieldSelector {
-  requireShort(text)
+  refuseIf(selectorExcess(text))
   let selector: FieldSelector
   try {
     selector = parseFieldSelector(text)
   } catch (error) {
     throw badRequest(errorMessage(error))
   }
+  refuseIf(requirementsExcess(selector.terms.length))
   for (const { field } of selector.terms) {
     if (!isSelectable(definition, field))
       throw badRequest(

@@ -16,7 +16,12 @@ const attributes: Attributes = { ...asked, isResourceRequest: true }
 test('a selector of thousands of values is read, one without end is not', () => {
   const values = Array.from({ length: 4000 }, (_, index) => `v${index}`).join(',')
   assert.equal(selectionOf(definition, '', { labelSelector: `a in (${values})`, fieldSelector: '' }).isAll, false)
-  for (const text of ['a,'.repeat(10_000), `a in (${values},${values})`, 'a'.repeat(100_000)]) {
+  for (const text of [
+    'a,'.repeat(10_000),
+    `a in (${values},${values})`,
+    'a'.repeat(100_000),
+    `${'metadata.name!=b,'.repeat(1500)}metadata.name=a`,
+  ]) {
     assert.throws(() => selectionOf(definition, '', { labelSelector: text, fieldSelector: '' }), { code: 400, message: /at most/ })
     assert.throws(() => selectionOf(definition, '', { labelSelector: '', fieldSelector: text }), { code: 400, message: /at most/ })
   }
