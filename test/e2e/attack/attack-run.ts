@@ -138,7 +138,7 @@ function sendOnce(
   more: Record<string, string>,
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-length': Buffer.byteLength(body), ...more }
+    const headers = { ...(token === '' ? {} : { authorization: `Bearer ${token}` }), 'content-length': Buffer.byteLength(body), ...more }
     const sent = request(`${url}${path}`, { method, headers, agent }, (answer) => {
       const pieces: Buffer[] = []
       answer.on('data', (piece: Buffer) => pieces.push(piece))
