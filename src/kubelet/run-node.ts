@@ -248,6 +248,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
     logDirectory: configuration.podLogsDir,
     dns: { clusterDns: configuration.clusterDNS, clusterDomain: configuration.clusterDomain, resolvConf: configuration.resolvConf },
     hostIps: addresses,
+    clonesRepositories: configuration.featureGates['GitRepoVolumeDriver'] ?? false,
     allocatable: () => agent?.node?.status?.allocatable ?? {},
     forContainer: async (pod, container) => ({
       ...(await managed.forContainer(pod, container)),

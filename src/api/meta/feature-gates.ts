@@ -110,14 +110,14 @@ const table: readonly (Gate & { names: string })[] = [
       AllowDNSOnlyNodeCSR AllowInsecureKubeletCertificateSigningRequests ChangeContainerStatusOnKubeletRestart
       DeclarativeValidationTakeover KMSv1 KubeletRegistrationGetOnExistsOnly WindowsHostNetwork`,
   },
-  // Upstream has taken this one out; here, who asks for it still has it.
-  { stage: 'Deprecated', isOn: false, isLocked: false, names: 'DynamicKubeletConfig' },
+  // Upstream has taken the first one out and locked the second; here, who asks for them still has them.
+  { stage: 'Deprecated', isOn: false, isLocked: false, names: 'DynamicKubeletConfig GitRepoVolumeDriver' },
   {
     stage: 'Deprecated',
     isOn: false,
     isLocked: true,
     names: `
-      AllowOverwriteTerminationGracePeriodSeconds GitRepoVolumeDriver SeparateCacheWatchRPC`,
+      AllowOverwriteTerminationGracePeriodSeconds SeparateCacheWatchRPC`,
   },
 ]
 

@@ -1,6 +1,7 @@
 /** The node of a cluster in one process: this machine, its pods in real containers. */
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
+import { FeatureGates } from '#api/meta/feature-gates.ts'
 import type { ClusterKeys } from '#apiserver/pki/cluster-keys.ts'
 import { nodeIdentities, nodeServingName } from '#apiserver/pki/identities.ts'
 import type { RunningApiServer } from '#apiserver/run-api-server.ts'
@@ -24,7 +25,11 @@ import { containerdDirectory, networksDirectory, podCgroupOf, type RuntimeChoice
 import { clientOfNode } from '#cmd/up/nodes.ts'
 import { pluginsOf, type UpOptions } from '#cmd/up/options.ts'
 import { kubernetesVersion } from '#cmd/version.ts'
-import { defaultKubeletConfiguration, sharedMachineConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import {
+  defaultKubeletConfiguration,
+  effectiveKubeletGates,
+  sharedMachineConfiguration,
+} from '#kubelet/configuration/kubelet-configuration.ts'
 import { startNode } from '#kubelet/run-node.ts'
 import { bridgeNameOf, forgetOtherNetwork } from '#network/bridge-network.ts'
 import { isOfCluster, type NodeNetwork } from '#network/node-network.ts'
@@ -119,6 +124,7 @@ export async function startRealNode(
         clusterDNS: clusterDnsServers(options, network),
         podLogsDir: await podLogsDirectory(options.dataDir, options.podLogsDir, files),
         serializeImagePulls: false,
+        featureGates: nodeGates(options),
         ...defined({ resolvConf: seams.machineNetwork && rootlessResolvConf(options.dataDir) }),
       },
       rootDirectory: join(options.dataDir, 'kubelet'),
@@ -139,6 +145,12 @@ export async function startRealNode(
   })
   stage.use(watch)
   return { name, host: ownNodeHost }
+}
+
+/** Of those given to the whole cluster, what the agent of the node asks for. */
+function nodeGates({ featureGates }: UpOptions): Record<string, boolean> {
+  const { isEnabled } = new FeatureGates(featureGates.join(','))
+  return Object.fromEntries([...effectiveKubeletGates].filter(isEnabled).map((name) => [name, true]))
 }
 
 /** Of this machine, its nodes and pods. */

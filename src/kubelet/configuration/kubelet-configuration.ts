@@ -229,6 +229,9 @@ export const defaultKubeletConfiguration = (): KubeletConfiguration => ({
   imageGCLowThresholdPercent: 80,
 })
 
+/** Feature gates that change something. */
+export const effectiveKubeletGates: ReadonlySet<string> = new Set(['GitRepoVolumeDriver', 'MemoryQoS'])
+
 /** Settings that a file may hold, and that change nothing here. */
 export const ignoredFields: readonly string[] = (
   'syncFrequency tlsCurvePreferences enableContentionProfiling volumeStatsAggPeriod kubeletCgroups systemCgroups ' +

@@ -4,7 +4,12 @@ import { FeatureGates } from '#api/meta/feature-gates.ts'
 import { gatesWithoutEffect } from '#api/meta/gates-without-effect.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { readComponentConfiguration } from '#client/component-configuration.ts'
-import { defaultKubeletConfiguration, ignoredFields, type KubeletConfiguration } from '#kubelet/configuration/kubelet-configuration.ts'
+import {
+  defaultKubeletConfiguration,
+  effectiveKubeletGates,
+  ignoredFields,
+  type KubeletConfiguration,
+} from '#kubelet/configuration/kubelet-configuration.ts'
 import { checkRates } from '#kubelet/configuration/rates.ts'
 import { tlsLimitsOf } from '#kubelet/configuration/tls-limits.ts'
 import { parseThresholds } from '#kubelet/eviction/thresholds.ts'
@@ -23,8 +28,6 @@ export class InvalidKubeletConfiguration extends Error {}
 /** One that is set stands for itself: what it leaves out has no threshold. */
 const evictionMaps = ['evictionHard', 'evictionSoft', 'evictionSoftGracePeriod', 'evictionMinimumReclaim'] as const
 
-/** Those that change something. */
-const effectiveGates: ReadonlySet<string> = new Set(['MemoryQoS'])
 const gateTexts = ({ featureGates }: KubeletConfiguration): string[] =>
   Object.entries(featureGates).map(([name, isOn]) => `${name}=${isOn}`)
 const reservationPolicies = ['None', 'TieredReservation']
@@ -49,7 +52,7 @@ export async function readKubeletConfiguration(text: string, path: string): Prom
   })
   complete(read.configuration)
   check(read.configuration, path)
-  const gates = gatesWithoutEffect(gateTexts(read.configuration), effectiveGates)
+  const gates = gatesWithoutEffect(gateTexts(read.configuration), effectiveKubeletGates)
   return { ...read, ignored: [...read.ignored, ...gates.map((name) => `featureGates.${name}`)] }
 }
 

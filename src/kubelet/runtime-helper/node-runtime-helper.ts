@@ -77,6 +77,8 @@ export type NodeRuntimeHelperOptions = {
   claims?: Pick<ClaimManager, 'prepare' | 'unprepare'>
   /** Whether the runtime can make a mount read-only with all that is below it. */
   supportsRecursiveReadOnly?: boolean
+  /** The gate GitRepoVolumeDriver is on. */
+  clonesRepositories?: boolean
 }
 
 const staticPod = 'kubernetes.io/config.source'

@@ -44,6 +44,8 @@ export type PodVolumesOptions = {
   /** The list of volumes in use has become another. */
   onVolumesInUse?(): void
   allocatable(): { [resource: string]: string }
+  /** The gate GitRepoVolumeDriver is on. */
+  clonesRepositories?: boolean
 }
 
 /** A volume as it is on the node. */
@@ -96,6 +98,7 @@ export class PodVolumes {
     const watching = { client, clock, random, logger, onChange: (uid: string, isFirst: boolean) => this.#objectChanged(uid, isFirst) }
     this.#tools = {
       ...{ files, mounts, processes: options.processes, clock, random, directories, allocatable },
+      clonesRepositories: options.clonesRepositories ?? false,
       configMaps: new WatchedObjects({ ...watching, kind: ConfigMap }),
       secrets: new WatchedObjects({ ...watching, kind: Secret }),
       tokens: new ServiceAccountTokens({ client, clock, random, logger }),

@@ -42,6 +42,8 @@ export type VolumeTools = {
   trustBundles: TrustBundles
   /** What pods may have of the node. */
   allocatable(): { [resource: string]: string }
+  /** The gate GitRepoVolumeDriver is on. */
+  clonesRepositories: boolean
 }
 
 export const podUid = ({ metadata }: V1Pod): string => metadata.uid ?? ''
