@@ -13,7 +13,7 @@ export type Processes = {
   /** Whether a process of that id lives, whoever's it is; one that has ended does not, though its parent has not heard of it yet. */
   isAlive(pid: number): boolean
   /** Does nothing when the process is gone. */
-  kill(pid: number, signal: NodeJS.Signals): void
+  kill(pid: number, signal: NodeJS.Signals | number): void
 }
 
 export type RunOptions = {

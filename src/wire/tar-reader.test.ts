@@ -48,3 +48,29 @@ test('an archive that is cut short or damaged is refused', () => {
   damaged[0] = 65
   assert.throws(() => read(damaged, 100), /damaged/)
 })
+
+/** A block that says how large what follows is, with the sum that goes with it. */
+function header(type: string, sizeBytes: number, path = 'pax'): Buffer {
+  const block = Buffer.alloc(512)
+  block.write(path, 0)
+  block.write('0000644\0', 100)
+  block.write(`${sizeBytes.toString(8).padStart(11, '0')}\0`, 124)
+  block.write(type, 156)
+  block.write('        ', 148)
+  const sum = block.reduce((total, byte) => total + byte, 0)
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return block
+}
+const padded = (content: string): Buffer => Buffer.concat([Buffer.from(content), Buffer.alloc((512 - (content.length % 512)) % 512)])
+const withPax = (type: string, content: string) => Buffer.concat([header(type, content.length), padded(content), header('0', 0, 'f')])
+
+test('records of a header end where they say, and are refused where they do not', () => {
+  const [first] = read(withPax('x', '15 path=renamed\n'.replace('15', '16')), 512).headers
+  assert.equal(first?.path, 'renamed')
+  for (const content of ['2 '.repeat(1000).concat('=\n'), '10 path=abc', '5 a=\n'.replace('5', '400')])
+    assert.throws(() => read(withPax('x', content), 512), /damaged/)
+})
+
+test('what a header says for all entries to come is left alone', () => {
+  assert.equal(read(withPax('g', '16 path=renamed\n'), 512).headers[0]?.path, 'f')
+})

@@ -48,7 +48,6 @@ export class TarReader {
   #state: 'header' | 'content' | 'extension' | 'end' = 'header'
   #extension: { type: string; pieces: Buffer[] } | undefined
   #pax = new Map<string, Buffer>()
-  #globalPax = new Map<string, Buffer>()
   #longName: string | undefined
   #longTarget: string | undefined
 
@@ -107,7 +106,7 @@ export class TarReader {
     this.#verify()
     const type = String.fromCharCode(block[156] ?? 0)
     const isExtension = 'xgLK'.includes(type)
-    const pax = isExtension ? new Map<string, Buffer>() : new Map([...this.#globalPax, ...this.#pax])
+    const pax = isExtension ? new Map<string, Buffer>() : this.#pax
     const sizeBytes = numberIn(pax.get('size')) ?? number(block, 124, 12)
     if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0) throw new Error('an entry of the archive has no sensible size')
     if (isExtension) {
@@ -169,7 +168,8 @@ export class TarReader {
     this.#extension = undefined
     if (type === 'L') this.#longName = text(content, 0, content.length)
     else if (type === 'K') this.#longTarget = text(content, 0, content.length)
-    else for (const [key, value] of paxRecords(content)) (type === 'g' ? this.#globalPax : this.#pax).set(key, value)
+    // What a header says for all entries to come is left alone, as Go's archives do: it holds a comment, or costs each entry its size.
+    else if (type === 'x') for (const [key, value] of paxRecords(content)) this.#pax.set(key, value)
   }
 }
 
@@ -180,8 +180,8 @@ function* paxRecords(content: Buffer): Generator<[string, Buffer]> {
     const space = content.indexOf(32, at)
     const length = Number(content.toString('latin1', at, space))
     const equals = content.indexOf(61, space)
-    if (space < 0 || equals < 0 || !Number.isInteger(length) || length <= 0 || at + length > content.length)
-      throw new Error('the archive is damaged: a pax header is wrong')
+    const isWhole = Number.isInteger(length) && length > 0 && at + length <= content.length && content[at + length - 1] === 10
+    if (space < 0 || equals < 0 || !isWhole || equals >= at + length) throw new Error('the archive is damaged: a pax header is wrong')
     yield [content.toString('utf8', space + 1, equals), Buffer.from(content.subarray(equals + 1, at + length - 1))]
     at += length
   }

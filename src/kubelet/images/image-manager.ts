@@ -7,7 +7,7 @@ import { errorText, type ImageService } from '#kubelet/images/image-service.ts'
 import { PullBackOff } from '#kubelet/images/pull-back-off.ts'
 import { type Pulled, PullQueue } from '#kubelet/images/pull-queue.ts'
 import type { PulledImages } from '#kubelet/images/pulled-images.ts'
-import { credentialsFor, entriesOfSecret, type RegistryEntry } from '#kubelet/images/registry-credentials.ts'
+import { credentialsFor, entriesOfSecret, mayBeFor, type RegistryEntry } from '#kubelet/images/registry-credentials.ts'
 import { type ContainerContext, StartFailure } from '#kubelet/pod-worker/runtime-helper.ts'
 
 export type PullSecrets = {
@@ -32,6 +32,9 @@ type PullRequest = { key: string; asked: string; image: string; credentials(): P
 
 /** A failure is seen as such for this long before the wait after it is. */
 const failureShownMs = 1000
+
+/** That are tried for one pull; the most particular ones come first. */
+const mostCredentials = 20
 
 /** Gets images onto the node as pods want them. */
 export class ImageManager {
@@ -128,7 +131,7 @@ export class ImageManager {
   /** Several may be known for a registry while they are replaced: the first good one counts. */
   async #pullWithAny(image: string, entries: readonly RegistryEntry[]) {
     const errors: unknown[] = []
-    for (const credentials of entries.length === 0 ? [undefined] : entries) {
+    for (const credentials of entries.length === 0 ? [undefined] : entries.slice(0, mostCredentials)) {
       try {
         return { imageRef: await this.#options.images.pull(image, credentials?.auth), credentials }
       } catch (error) {
@@ -144,10 +147,15 @@ export class ImageManager {
     const repository = parseImageReference(image)?.repository ?? image
     const ofPod: RegistryEntry[] = []
     const missing: string[] = []
-    for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
+    // One that is named again has nothing new.
+    for (const name of new Set(pod.spec.imagePullSecrets?.map((secret) => secret.name ?? ''))) {
       if (name === '') continue
       try {
-        append(ofPod, entriesOfSecret(await secrets.secret(pod.metadata.namespace ?? '', name)))
+        const entries = entriesOfSecret(await secrets.secret(pod.metadata.namespace ?? '', name))
+        append(
+          ofPod,
+          entries.filter((entry) => mayBeFor(repository, entry)),
+        )
       } catch {
         missing.push(name)
       }

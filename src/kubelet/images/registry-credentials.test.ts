@@ -9,6 +9,10 @@ const cases: [place: string, repository: string, isGood: boolean][] = [
   ['quay.io/team', 'quay.io/other/app', false],
   ['*.example.com', 'reg.example.com/app', true],
   ['*.example.com', 'example.com/app', false],
+  ['r?g.*.c*m', 'reg.example.com/app', true],
+  ['*e*e*', 'e.com/app', false],
+  // Trying all ways to share the letters among the stars would take years.
+  [`${'*a'.repeat(40)}*b.com`, `${'a'.repeat(200)}.com/app`, false],
   ['localhost:5000', 'localhost:5000/app', true],
   ['localhost', 'localhost:5000/app', false],
   ['https://index.docker.io/v1/', 'docker.io/library/app', true],

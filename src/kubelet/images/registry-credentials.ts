@@ -68,6 +68,9 @@ export function credentialsFor(repository: string, entries: readonly RegistryEnt
   return isOnHub ? sorted.filter(({ place }) => place === dockerHub) : []
 }
 
+/** Whether they may be among those that `credentialsFor` chooses: most of a secret with very many entries need not be kept. */
+export const mayBeFor = (repository: string, { place }: RegistryEntry): boolean => place === dockerHub || matchesPlace(place, repository)
+
 /** Whether credentials for a place are to be tried for a repository. */
 export function matchesPlace(place: string, repository: string): boolean {
   const [host = '', path = ''] = cut(place)
@@ -85,10 +88,24 @@ function cut(place: string): [host: string, path: string] {
   return slash === -1 ? [place, ''] : [place.slice(0, slash), place.slice(slash)]
 }
 
+/** `*` stands for any text, `?` for one character. Takes no longer than both are long, times each other: no pattern makes it try all ways. */
 function globMatches(glob: string, text: string): boolean {
-  const pattern = glob
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.')
-  return new RegExp(`^${pattern}$`).test(text)
+  let at = 0
+  let star = -1
+  let retryFrom = 0
+  for (let index = 0; index < text.length; ) {
+    if (glob[at] === '*') {
+      star = at++
+      retryFrom = index
+    } else if (at < glob.length && (glob[at] === '?' || glob[at] === text[index])) {
+      at++
+      index++
+    } else if (star >= 0) {
+      // The last star takes one more: those before it need not be asked again.
+      at = star + 1
+      index = ++retryFrom
+    } else return false
+  }
+  while (glob[at] === '*') at++
+  return at === glob.length
 }

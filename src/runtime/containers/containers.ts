@@ -10,7 +10,7 @@ import { withCdiDevices } from '#runtime/containers/cdi-devices.ts'
 import { ContainerOutput } from '#runtime/containers/container-output.ts'
 import { argsOf, containerSpec, environmentOf, type PlanContext, processOf, userOf } from '#runtime/containers/container-plan.ts'
 import { exitOf } from '#runtime/containers/exit-record.ts'
-import { stopSignalOf } from '#runtime/containers/stop-signal.ts'
+import { knownSignal, stopSignalOf } from '#runtime/containers/stop-signal.ts'
 import type { StoredImage } from '#runtime/images/stored-image.ts'
 import { containerScript } from '#runtime/launch/container-script.ts'
 import type { Launch, Launched } from '#runtime/launch/launcher.ts'
@@ -144,7 +144,7 @@ export class Containers {
     const { clock, processes, table } = this.#options
     const ended = this.#ends.get(record.id)?.promise ?? Promise.resolve()
     if (graceMs > 0 && record.process !== undefined && (await table.isAlive(record.process))) {
-      processes.kill(record.process.pid, record.stopSignal as NodeJS.Signals)
+      processes.kill(record.process.pid, knownSignal(record.stopSignal))
       const over = new AbortController()
       await Promise.race([ended, clock.sleep(graceMs, over.signal).catch(() => {})])
       over.abort()

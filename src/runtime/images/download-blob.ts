@@ -53,12 +53,15 @@ async function bring(
   path: string,
   from: number,
   size: number,
-  { files, onBytes }: DownloadSeams,
+  { files, clock, onBytes }: DownloadSeams,
 ): Promise<void> {
-  const { body, isWhole } = await client.blob(digest, from)
+  const { body, isWhole } = await within(clock, client.blob(digest, from))
   await using file = await files.open(path, isWhole ? 'w' : 'a')
   let sizeBytes = isWhole ? 0 : from
-  for await (const bytes of body) {
+  const pieces = body[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value: bytes } = await within(clock, pieces.next())
+    if (done) break
     sizeBytes += bytes.length
     // More than was announced could fill the disk.
     if (sizeBytes > size) throw new DigestError(`the registry sends more than the ${size} bytes of ${digest}`)
@@ -66,6 +69,15 @@ async function bring(
     onBytes(bytes.length)
   }
   if (sizeBytes < size) throw new Error(`the registry has sent ${sizeBytes} of ${size} bytes: unexpected EOF`)
+}
+
+/** A registry that sends nothing for so long is asked again, and given up in the end: other pulls may wait for this one. */
+const silenceMs = 120_000
+
+async function within<T>(clock: Clock, answer: Promise<T>): Promise<T> {
+  const silence = Promise.withResolvers<never>()
+  using _timer = clock.after(silenceMs, () => silence.reject(new Error(`the registry has sent nothing for ${silenceMs / 1000} s`)))
+  return await Promise.race([answer, silence.promise])
 }
 
 async function digestOf(path: string, files: Files): Promise<string> {

@@ -8,7 +8,15 @@ import { GrpcError, grpcCodes } from '#base/grpc.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import type { Logger } from '#base/log.ts'
 import { downloadBlob } from '#runtime/images/download-blob.ts'
-import { type ConfigFile, type Descriptor, isIndex, type Manifest, partsOf, pickPlatform } from '#runtime/images/image-manifest.ts'
+import {
+  type ConfigFile,
+  type Descriptor,
+  isIndex,
+  type Manifest,
+  parseConfigFile,
+  partsOf,
+  pickPlatform,
+} from '#runtime/images/image-manifest.ts'
 import { LayerUnpacker } from '#runtime/images/layer-unpacker.ts'
 import { endpointsOf, type RegistrySettings } from '#runtime/images/registries.ts'
 import { RegistryClient } from '#runtime/images/registry-client.ts'
@@ -44,6 +52,7 @@ export class ImageStore {
   /** Layers that are being unpacked. */
   readonly #unpacking = new Map<string, Promise<void>>()
   #saving: Promise<void> = Promise.resolve()
+  #pulling = 0
   #count = 0
 
   private constructor(options: ImageStoreOptions) {
@@ -164,10 +173,11 @@ export class ImageStore {
     }
     const seams = { files, clock, directory: partial, onBytes }
     const name = `${reference.repository}${reference.tag === undefined ? '' : `:${reference.tag}`}`
-    const progress = clock.every(progressMs, () => logger.info('pulling image', { image: name, doneBytes: done, totalBytes: total }))
     const config = await downloadBlob(client, parts.config, seams)
+    const progress = clock.every(progressMs, () => logger.info('pulling image', { image: name, doneBytes: done, totalBytes: total }))
+    this.#pulling++
     try {
-      const configFile = JSON.parse(await files.readText(config)) as ConfigFile
+      const configFile = parseConfigFile(await files.readText(config))
       const diffIds = configFile.rootfs?.diff_ids ?? []
       if (diffIds.length !== parts.layers.length) throw new Error('the image has another number of layers than its configuration says')
       await inTurns(parts.layers, downloadsAtOnce, async (layer, index) => {
@@ -183,6 +193,7 @@ export class ImageStore {
         repoDigests: [`${reference.repository}@${top.digest}`],
       })
     } finally {
+      this.#pulling--
       progress.cancel()
       await files.remove(config)
     }
@@ -212,7 +223,7 @@ export class ImageStore {
       manifest = (await json(pickPlatform(here, this.#options.architecture).digest)) as Manifest
     }
     const parts = partsOf(manifest)
-    const configFile = (await json(parts.config.digest)) as ConfigFile
+    const configFile = parseConfigFile(JSON.stringify(await json(parts.config.digest)))
     const diffIds = configFile.rootfs?.diff_ids ?? []
     for (const [index, layer] of parts.layers.entries()) {
       const { content, sizeBytes } = find(layer.digest)
@@ -289,7 +300,8 @@ export class ImageStore {
   /** Layers of no image, and what was never finished. */
   async #sweep(): Promise<void> {
     const { files, directory } = this.#options
-    if (this.#unpacking.size > 0) return
+    // What a pull has unpacked belongs to no image until all its layers are there.
+    if (this.#unpacking.size > 0 || this.#pulling > 0) return
     const used = new Set(this.all().flatMap(({ layers }) => layers))
     for (const name of await files.list(join(directory, 'layers'))) {
       const path = join(directory, 'layers', name)

@@ -40,6 +40,8 @@ const manifestTypes = [
 ]
 const largestManifest = 8 << 20
 const mostRedirects = 10
+/** What comes with an answer that is none. */
+const largestNotice = 1 << 20
 
 export class RegistryClient {
   readonly #options: RegistryClientOptions
@@ -84,15 +86,16 @@ export class RegistryClient {
   async #getFrom({ url }: RegistryEndpoint, path: string, headers: Record<string, string>): Promise<HttpClientResponse> {
     const { repository, registry } = this.#options
     const target = `${url}/v2/${repository}/${path}`
-    let response = await this.#request(target, url, headers)
-    if (response.status === 401) {
+    let { response, isOwn } = await this.#request(target, url, headers)
+    // Only the registry itself may say where its password goes.
+    if (response.status === 401 && isOwn) {
       const challenge = parseChallenge(String(response.headers['www-authenticate'] ?? ''))
       // The body is of no interest: it is read so that the connection can be used again.
-      await response.text().catch(() => '')
+      await response.text(largestNotice).catch(() => '')
       const authorization = await this.#authorize(challenge)
       if (authorization !== undefined) {
         this.#authorizations.set(url, authorization)
-        response = await this.#request(target, url, headers)
+        ;({ response, isOwn } = await this.#request(target, url, headers))
       }
     }
     if (response.status === 200 || response.status === 206) return response
@@ -112,7 +115,12 @@ export class RegistryClient {
     )
   }
 
-  async #request(target: string, endpoint: string, headers: Record<string, string>): Promise<HttpClientResponse> {
+  /** `isOwn`: the answer is of the endpoint, and not of where it has sent us. */
+  async #request(
+    target: string,
+    endpoint: string,
+    headers: Record<string, string>,
+  ): Promise<{ response: HttpClientResponse; isOwn: boolean }> {
     const authorization = this.#authorizations.get(endpoint)
     let url = target
     for (let redirects = 0; redirects <= mostRedirects; redirects++) {
@@ -131,9 +139,9 @@ export class RegistryClient {
           throw new RegistryError(`failed to do request: Get "${url}": ${errorMessage(error)}`, 0)
         })
       const { location } = response.headers
-      if (response.status < 300 || response.status >= 400 || location === undefined) return response
+      if (response.status < 300 || response.status >= 400 || location === undefined) return { response, isOwn }
       // The body is of no interest: it is read so that the connection can be used again.
-      await response.text().catch(() => '')
+      await response.text(largestNotice).catch(() => '')
       url = new URL(location, url).href
     }
     throw new RegistryError(`${target} leads from one place to the next without end`, 0)
