@@ -14,6 +14,7 @@ import { chooseWeighted } from '#ingress/routing/choose-weighted.ts'
 import { resolvedPath, splitTarget } from '#ingress/routing/request-path.ts'
 import type { HeaderChanges, Route, WeightedBackend } from '#ingress/routing/route.ts'
 import type { RoutingTable } from '#ingress/routing/routing-table.ts'
+import { TooLongToMatch } from '#ingress/routing/site-matcher.ts'
 
 export type ForwardingParts = {
   routes: RoutingTable
@@ -41,6 +42,11 @@ export function forward(exchange: ClientExchange, parts: ForwardingParts): void 
   try {
     lead(exchange, parts)
   } catch (error) {
+    if (error instanceof TooLongToMatch) {
+      parts.counts.refused(exchange.request.method, 414)
+      refuse(exchange, 414, error.message)
+      return
+    }
     parts.onError(error)
     const { onGone } = exchange
     // A request that is under way already can only be cut short.

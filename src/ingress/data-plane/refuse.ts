@@ -3,6 +3,7 @@ import type { ClientExchange } from '#ingress/data-plane/exchange.ts'
 const reasons: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   404: 'Not Found',
+  414: 'URI Too Long',
   421: 'Misdirected Request',
   500: 'Internal Server Error',
   502: 'Bad Gateway',

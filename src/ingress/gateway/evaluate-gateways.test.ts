@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { V1Condition } from '#api/meta/v1/types.gen.ts'
+import { atOnce } from '#base/steps.ts'
+import { fingerprintOfSource } from '#ingress/controller/fingerprints.ts'
 import { evaluateGateways } from '#ingress/gateway/evaluate-gateways.ts'
 import type { GatewayObjects } from '#ingress/gateway/gateway-objects.ts'
 import { commonHosts } from '#ingress/gateway/hostnames.ts'
@@ -20,7 +22,7 @@ const route = (spec: Partial<HttpRoute['spec']> = {}, parent: Partial<ParentRefe
 
 function evaluate(world: Partial<GatewayObjects>) {
   const certificate = certificateFor('a.example')
-  const evaluation = evaluateGateways({
+  const steps = evaluateGateways({
     ...{
       classes: [{ metadata: { name: 'ours' }, spec: { controllerName: 'typernetes.io/gateway-controller' } }],
       gateways: [],
@@ -33,6 +35,7 @@ function evaluate(world: Partial<GatewayObjects>) {
     ...{ problemOf: () => undefined, isOpen: () => true },
     ...world,
   })
+  const evaluation = atOnce(steps)
   const text = (conditions: readonly V1Condition[] | undefined, type: string) => {
     const found = conditions?.find((each) => each.type === type)
     return found && `${found.status} ${found.reason}`
@@ -292,4 +295,69 @@ test('methods of gRPC are paths, and their backends speak HTTP/2', () => {
   assert.deepEqual(path({ service: 'p.S' })?.path, { type: 'Prefix', value: '/p.S' })
   assert.deepEqual(path({ method: 'M.x' })?.path, { type: 'RegularExpression', value: '/[^/]+/M\\.x' })
   assert.equal(path({})?.backends[0]?.backend, 'default/web:80 h2c')
+})
+
+describe('what nobody may ask of the proxy', () => {
+  const filtered = (filter: object) => route({ rules: [{ filters: [filter as never], backendRefs: [{ name: 'web', port: 80 }] }] })
+  for (const [what, filter] of [
+    ['the end of a line', { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'a', value: 'b\r\nc: d' }] } }],
+    ['what becomes one', { type: 'ResponseHeaderModifier', responseHeaderModifier: { add: [{ name: 'a', value: 'b\u010d\u010ac' }] } }],
+    [
+      'a header that says where a message ends',
+      { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [{ name: 'Content-Length', value: '1' }] } },
+    ],
+    ['a path with a space', { type: 'URLRewrite', urlRewrite: { path: { type: 'ReplaceFullPath', replaceFullPath: '/a HTTP/1.1' } } }],
+    [
+      'a path with the end of a line',
+      { type: 'RequestRedirect', requestRedirect: { path: { type: 'ReplaceFullPath', replaceFullPath: '/\u010d\u010a' } } },
+    ],
+  ] as const)
+    test(what, () => {
+      const { route: said, sites } = evaluate({ gateways: [gateway(listener())], httpRoutes: [filtered(filter)] })
+      assert.equal(said('Accepted'), 'False UnsupportedValue')
+      const [served] = sites[0]?.routes ?? []
+      assert.deepEqual(
+        [served?.backends, served?.requestHeaders, served?.responseHeaders, served?.rewrite, served?.redirect],
+        [[], ...Array(4).fill(undefined)],
+      )
+    })
+
+  test('an expression that takes long to match', () => {
+    const match = { path: { type: 'RegularExpression', value: '/(.{100}a){100}' } }
+    const { route: said, sites } = evaluate({ gateways: [gateway(listener())], httpRoutes: [route({ rules: [{ matches: [match] }] })] })
+    assert.deepEqual([said('Accepted'), sites[0]?.routes], ['False UnsupportedValue', []])
+  })
+
+  test('ports that the machine uses itself, and more than there are to give', () => {
+    const ports = Array.from({ length: 70 }, (_, index) => listener({ name: `p${index}`, port: 10_000 + index }))
+    const { listener: said, evaluation } = evaluate({ gateways: [gateway(listener(), listener({ name: 'own', port: 40_000 }), ...ports)] })
+    assert.equal(said('own', 'Accepted'), 'False PortUnavailable')
+    assert.deepEqual(
+      [said('web', 'Accepted'), said('p63', 'Accepted'), said('p64', 'Accepted')],
+      ['True Accepted', 'True Accepted', 'False PortUnavailable'],
+    )
+    assert.equal(evaluation.listeners.length, 65)
+  })
+
+  test('one route at more hosts of listeners than there is room for', () => {
+    const listeners = Array.from({ length: 64 }, (_, index) => listener({ name: `l${index}`, hostname: `*.l${index}.example` }))
+    const hostnames = Array.from({ length: 16 * 64 }, (_, index) => `h${index}.l${index % 64}.example`)
+    const rules = [{ matches: Array.from({ length: 128 }, (_, index) => ({ path: { value: `/${index}` } })) }]
+    const { route: said, sites } = evaluate({ gateways: [gateway(...listeners)], httpRoutes: [route({ hostnames, rules })] })
+    assert.equal(said('Accepted'), 'False UnsupportedValue')
+    assert.ok(sites.reduce((sum, { routes }) => sum + routes.length, 0) <= 16_384)
+  })
+})
+
+test('a large route at a thousand sites is looked at once', () => {
+  const listeners = Array.from({ length: 64 }, (_, index) => listener({ name: `l${index}`, hostname: `*.l${index}.example` }))
+  const hostnames = Array.from({ length: 16 * 64 }, (_, index) => `h${index}.l${index % 64}.example`)
+  const set = Array.from({ length: 250 }, (_, index) => ({ name: `h${index}`, value: 'v'.repeat(4096) }))
+  const rules: HttpRouteRule[] = [{ filters: [{ type: 'RequestHeaderModifier', requestHeaderModifier: { set } }] }]
+  const { evaluation, sites } = evaluate({ gateways: [gateway(...listeners)], httpRoutes: [route({ hostnames, rules })] })
+  assert.equal(sites.length, 1024 + 64)
+  const source = evaluation.gateways[0]?.source
+  assert.ok(source)
+  // As one text it would be longer than a text may be.
+  assert.match(atOnce(fingerprintOfSource(source)), /^.{44}$/)
 })

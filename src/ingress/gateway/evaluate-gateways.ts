@@ -1,10 +1,11 @@
 /** What becomes of Gateways and their routes: what the proxy is to do, and what their statuses say. Pure. */
 import { defined } from '#base/defined.ts'
+import type { Steps } from '#base/steps.ts'
 import type { WantedListener } from '#ingress/controller/listeners.ts'
 import { type BackendReference, orderOf, type Source } from '#ingress/controller/source.ts'
 import { attachRoute } from '#ingress/gateway/attach-route.ts'
 import { type ConditionState, conditionsOf, no, yes } from '#ingress/gateway/conditions.ts'
-import { type EvaluatedListener, evaluateListeners, wantedOf } from '#ingress/gateway/evaluate-listeners.ts'
+import { type EvaluatedListener, evaluateListeners, type PortUses, wantedOf } from '#ingress/gateway/evaluate-listeners.ts'
 import type { GatewayObjects } from '#ingress/gateway/gateway-objects.ts'
 import {
   type Gateway,
@@ -18,7 +19,7 @@ import {
 } from '#ingress/gateway/kinds.ts'
 import { ownAddresses } from '#ingress/gateway/own-addresses.ts'
 import { type RouteKind, routesOfRules } from '#ingress/gateway/route-rules.ts'
-import { type Site, siteKey } from '#ingress/routing/route.ts'
+import { type Route, type Site, siteKey } from '#ingress/routing/route.ts'
 
 /** `spec.controllerName` of classes that are ours. */
 export const gatewayController = 'typernetes.io/gateway-controller'
@@ -58,18 +59,22 @@ type Evaluated = {
   /** Its own; undefined where it shares those of the proxy. */
   address: string | undefined
   attached: Map<EvaluatedListener, number>
-  sites: Map<string, Site>
+  sites: Map<string, Site & { readonly routes: Route[] }>
   backends: BackendReference[]
 }
 
-export function evaluateGateways(world: GatewayObjects): GatewayEvaluation {
+/** Of one route object: its matches at each host of each listener. Every thread has as many. */
+const mostPlaces = 16_384
+
+export function* evaluateGateways(world: GatewayObjects): Steps<GatewayEvaluation> {
   const classes = world.classes.filter(({ spec }) => spec.controllerName === gatewayController)
   const names = new Set(classes.map(({ metadata }) => metadata.name))
   // The Ingress controller's ports are what they are.
-  const portUses = new Map([
+  const usual = [
     [world.httpPort, 'HTTP'],
     [world.httpsPort, 'HTTPS'],
-  ])
+  ] as const
+  const portUses: PortUses = { shared: new Map(usual), extra: new Set() }
   const inOrder = world.gateways
     .filter(({ metadata, spec }) => names.has(spec.gatewayClassName) && metadata.deletionTimestamp === undefined)
     .map((gateway) => ({ gateway, order: orderOf(gateway) }))
@@ -78,19 +83,31 @@ export function evaluateGateways(world: GatewayObjects): GatewayEvaluation {
     inOrder.map(({ gateway }) => gateway),
     world.spareAddresses ?? [],
   )
-  const gateways = inOrder.map(({ gateway, order }): Evaluated => {
+  const gateways: Evaluated[] = []
+  for (const { gateway, order } of inOrder) {
     const address = addresses.get(gateway)
-    // Nobody else has the ports of an address of its own.
-    const listeners = evaluateListeners(gateway, order, world, address === undefined ? portUses : new Map(), address)
-    return { gateway, order, listeners, address, attached: new Map(), sites: new Map(), backends: [] }
-  })
+    const listeners = evaluateListeners(gateway, order, world, portUses, address)
+    gateways.push({ gateway, order, listeners, address, attached: new Map(), sites: new Map(), backends: [] })
+    yield
+  }
   const byName = new Map(
     gateways.map((evaluated) => [`${evaluated.gateway.metadata.namespace}/${evaluated.gateway.metadata.name}`, evaluated]),
   )
-  const routes = [
-    ...world.httpRoutes.map((object) => evaluateRoute('HTTPRoute', object, byName, world)),
-    ...(world.grpcRoutes ?? []).map((object) => evaluateRoute('GRPCRoute', object, byName, world)),
-  ]
+  const routes: GatewayEvaluation['routes'][number][] = []
+  for (const [kind, objects] of [
+    ['HTTPRoute', world.httpRoutes],
+    ['GRPCRoute', world.grpcRoutes ?? []],
+  ] as const)
+    for (const object of objects) {
+      const route = yield* evaluateRoute(kind, object, byName, world)
+      if (route !== undefined) routes.push(route)
+      yield
+    }
+  const served: GatewayEvaluation['gateways'][number][] = []
+  for (const evaluated of gateways) {
+    served.push({ object: evaluated.gateway, status: statusOf(evaluated, world), source: sourceOf(evaluated) })
+    yield
+  }
   return {
     classes: classes.map((object) => ({
       object,
@@ -99,45 +116,50 @@ export function evaluateGateways(world: GatewayObjects): GatewayEvaluation {
         supportedFeatures,
       },
     })),
-    gateways: gateways.map((evaluated) => ({ object: evaluated.gateway, status: statusOf(evaluated, world), source: sourceOf(evaluated) })),
-    routes: routes.flatMap((route) => route ?? []),
+    ...{ gateways: served, routes },
     listeners: gateways.flatMap(({ listeners }) => listeners.filter(({ isUsable }) => isUsable).map(wantedOf)),
   }
 }
 
-function evaluateRoute(
+function* evaluateRoute(
   kind: RouteKind,
   object: AnyRoute,
   gateways: ReadonlyMap<string, Evaluated>,
   world: GatewayObjects,
-): GatewayEvaluation['routes'][number] | undefined {
+): Steps<GatewayEvaluation['routes'][number] | undefined> {
   const before = object.status?.parents ?? []
   const others = before.filter(({ controllerName }) => controllerName !== gatewayController)
   const order = orderOf(object)
   const rules = routesOfRules(kind, object, order, world)
   const parents: RouteParentStatus[] = []
+  let places = 0
   for (const reference of object.spec.parentRefs ?? []) {
     const { group = gatewayGroup, kind: target = 'Gateway', namespace = object.metadata.namespace, name } = reference
     const evaluated = group === gatewayGroup && target === 'Gateway' ? gateways.get(`${namespace}/${name}`) : undefined
     // Somebody else's Gateway is somebody else's business.
     if (evaluated === undefined) continue
     const { attachments, accepted } = attachRoute(kind, object, reference, evaluated.gateway, evaluated.listeners, world)
+    let refused = accepted.status === 'True' ? rules.unusable : undefined
     for (const { evaluated: listener, hosts } of attachments) {
+      yield
       evaluated.attached.set(listener, (evaluated.attached.get(listener) ?? 0) + 1)
       if (!listener.isUsable) continue
+      places += hosts.length * rules.routes.length
+      if (places > mostPlaces) {
+        refused ??= no('Accepted', 'UnsupportedValue', `matches times hosts times listeners are more than ${mostPlaces}`)
+        continue
+      }
       for (const host of hosts) {
-        const site: Site = {
-          ...{ listener: listener.key, listenerHost: (listener.listener.hostname ?? '').toLowerCase(), host, wildcard: 'labels' },
-          routes: rules.routes,
-        }
-        const known = evaluated.sites.get(siteKey(site))
-        evaluated.sites.set(siteKey(site), known === undefined ? site : { ...known, routes: [...known.routes, ...site.routes] })
+        const listenerHost = (listener.listener.hostname ?? '').toLowerCase()
+        const site = { listener: listener.key, listenerHost, host, wildcard: 'labels' as const, routes: [] }
+        const { routes } = evaluated.sites.getOrInsert(siteKey(site), site)
+        for (const route of rules.routes) routes.push(route)
       }
       evaluated.backends.push(...rules.backends)
     }
     const old = before.find((each) => each.controllerName === gatewayController && isSameParent(each.parentRef, reference))
     const resolved: ConditionState = rules.problem ?? yes('ResolvedRefs', 'ResolvedRefs', 'All references are resolved')
-    const conditions = conditionsOf([accepted, resolved], old?.conditions, object.metadata.generation, world.now)
+    const conditions = conditionsOf([refused ?? accepted, resolved], old?.conditions, object.metadata.generation, world.now)
     parents.push({ parentRef: reference, controllerName: gatewayController, conditions })
   }
   // Nothing is said of a route that was never ours.
@@ -153,7 +175,7 @@ function sourceOf({ listeners, sites, backends }: Evaluated): Source {
   for (const { isUsable, key, listener } of listeners) {
     if (!isUsable || !listener.hostname) continue
     const host = listener.hostname.toLowerCase()
-    const site: Site = { listener: key, listenerHost: host, host, wildcard: 'labels', routes: [] }
+    const site = { listener: key, listenerHost: host, host, wildcard: 'labels' as const, routes: [] }
     if (!sites.has(siteKey(site))) sites.set(siteKey(site), site)
   }
   return { sites: [...sites.values()], backends, certificates: listeners.flatMap(({ certificates }) => certificates) }

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { defined } from '#base/defined.ts'
 import type { WantedListener } from '#ingress/controller/listeners.ts'
 import type { CertificateReference } from '#ingress/controller/source.ts'
+import type { CertificatePair } from '#ingress/data-plane/certificate-table.ts'
 import { type ConditionState, no, yes } from '#ingress/gateway/conditions.ts'
 import { type GatewayObjects, isGranted } from '#ingress/gateway/gateway-objects.ts'
 import { type Gateway, type GatewayListener, gatewayGroup } from '#ingress/gateway/kinds.ts'
@@ -32,24 +33,50 @@ function keyOf({ port }: GatewayListener, isSecure: boolean, own: string | undef
   return `${port === httpPort ? 'http' : `http:${port}`}${place}`
 }
 
-/** `portUses` tells which protocol has a port by now: one port has one, the first comer's. */
+/**
+ * Ports that the machine gives to connections of its own: one that is taken away from it would fail now and then, for whoever it was.
+ * By Linux' default.
+ */
+const ephemeralPorts = { first: 32_768, last: 60_999 }
+/** Of all Gateways together, beside the usual ones: each is open at every address and in every thread. */
+const mostPorts = 64
+
+/** Who has which port by now. */
+export type PortUses = {
+  /** One port of the shared addresses has one protocol, the first comer's. */
+  readonly shared: Map<number, string>
+  /** Those beside the usual ones, with their address. */
+  readonly extra: Set<string>
+}
+
+function isGivenOut({ port }: GatewayListener, own: string | undefined, { extra }: PortUses): boolean {
+  if (port === httpPort || port === httpsPort) return true
+  if (port >= ephemeralPorts.first && port <= ephemeralPorts.last) return false
+  const place = `${own ?? ''} ${port}`
+  if (extra.size < mostPorts) extra.add(place)
+  return extra.has(place)
+}
+
 export function evaluateListeners(
   gateway: Gateway,
   order: string,
   world: GatewayObjects,
-  portUses: Map<number, string>,
+  uses: PortUses,
   /** The Gateway's own address; undefined where it shares those of others. */
   own?: string,
 ): EvaluatedListener[] {
   const { listeners } = gateway.spec
+  // Nobody else has the ports of an address of its own.
+  const portUses = own === undefined ? uses.shared : new Map<number, string>()
   return listeners.map((listener) => {
     const isSecure = listener.protocol === 'HTTPS'
     const isKnown = isSecure || listener.protocol === 'HTTP'
     const port = listener.port === httpPort ? world.httpPort : listener.port === httpsPort ? world.httpsPort : listener.port
     const clash = listeners.find((other) => other !== listener && other.port === listener.port && other.protocol !== listener.protocol)
     const isFree = isKnown && clash === undefined
-    if (isFree && !portUses.has(port)) portUses.set(port, listener.protocol)
-    const user = isFree ? portUses.get(port) : undefined
+    const isOpened = isFree && isGivenOut(listener, own, uses)
+    if (isOpened && !portUses.has(port)) portUses.set(port, listener.protocol)
+    const user = isOpened ? portUses.get(port) : undefined
 
     const key = keyOf(listener, isSecure, own)
     const accepted = acceptance(listener, isKnown, clash, user)
@@ -80,6 +107,12 @@ function acceptance(
   const { protocol, port } = listener
   if (!isKnown) return no('Accepted', 'UnsupportedProtocol', `protocol ${protocol} is not supported: HTTP and HTTPS are`)
   if (clash !== undefined) return no('Accepted', 'ProtocolConflict', `port ${port} is wanted for ${clash.protocol} too`)
+  if (user === undefined)
+    return no(
+      'Accepted',
+      'PortUnavailable',
+      `port ${port} is not given out: ${mostPorts} ports in all are, and none that the machine uses itself`,
+    )
   if (user !== protocol) return no('Accepted', 'PortUnavailable', `port ${port} is in use for ${user}`)
   return yes('Accepted')
 }
@@ -121,7 +154,7 @@ function certificatesOf(
       continue
     }
     const pair = world.certificate(secret)
-    const names = pair && namesIn(pair.cert)
+    const names = pair && namesIn(pair)
     if (names === undefined) {
       problem ??= no('ResolvedRefs', 'InvalidCertificateRef', `secret ${secret} does not hold a certificate`)
       continue
@@ -132,10 +165,18 @@ function certificatesOf(
   return { certificates, problem }
 }
 
-function namesIn(cert: string): string[] | undefined {
+const knownNames = new WeakMap<CertificatePair, string[]>()
+/** Authorities put a hundred into one; each is a host of the proxy. */
+const mostNames = 256
+
+function namesIn(pair: CertificatePair): string[] | undefined {
+  const known = knownNames.get(pair)
+  if (known !== undefined) return known
   try {
-    const { subjectAltName = '' } = new X509Certificate(cert)
-    return subjectAltName.split(', ').flatMap((text) => (text.startsWith('DNS:') ? [text.slice(4).toLowerCase()] : []))
+    const { subjectAltName = '' } = new X509Certificate(pair.cert)
+    const names = subjectAltName.split(', ').flatMap((text) => (text.startsWith('DNS:') ? [text.slice(4).toLowerCase()] : []))
+    knownNames.set(pair, names.slice(0, mostNames))
+    return knownNames.get(pair)
   } catch {
     return undefined
   }

@@ -6,11 +6,14 @@ import { formatTime } from '#api/meta/time.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import type { Clock, Timer } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inTurns } from '#base/in-turns.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
+import type { Steps } from '#base/steps.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import { keyOf } from '#client/informer/object-store.ts'
+import { fingerprintOfSource } from '#ingress/controller/fingerprints.ts'
 import type { ProxyControl } from '#ingress/controller/proxy-control.ts'
 import type { Source } from '#ingress/controller/source.ts'
 import { type AnyRoute, evaluateGateways, type GatewayEvaluation, gatewayController } from '#ingress/gateway/evaluate-gateways.ts'
@@ -33,6 +36,8 @@ export type GatewayControllerOptions = {
 const className = 'typernetes'
 const gatherMs = 50
 const retryMs = 2000
+/** Of one turn of the event loop. */
+const turnMs = 10
 
 /** Serves every Gateway of our classes with its routes, from the moment on when its kinds are defined. */
 export class GatewayController {
@@ -45,10 +50,12 @@ export class GatewayController {
   readonly #grants: Informer<ReferenceGrant>
   readonly #namespaces: Informer<V1Namespace>
   readonly #started = new Set<Informer>()
-  /** What the proxy was told, by Gateway. */
+  /** The fingerprint of what the proxy was told, by Gateway. */
   readonly #sources = new Map<string, string>()
   #timer: Timer | undefined
   #running: Promise<void> = Promise.resolve()
+  /** What the last evaluation asked for, whether or not it was there. */
+  #references = { services: new Set<string>(), secrets: new Set<string>() }
   #isStopped = false
 
   constructor(options: GatewayControllerOptions) {
@@ -74,7 +81,10 @@ export class GatewayController {
       follow(GrpcRoute, this.#grpcRoutes),
       follow(ReferenceGrant, this.#grants),
     ]
-    control.onReferenceChange(() => this.#soon())
+    control.onReferenceChange((changed) => {
+      const { services, secrets } = this.#references
+      if (changed === undefined || !services.isDisjointFrom(changed.services) || !secrets.isDisjointFrom(changed.secrets)) this.#soon()
+    })
   }
 
   async stop(): Promise<void> {
@@ -104,19 +114,22 @@ export class GatewayController {
   async #bringAbout(): Promise<void> {
     // Half of what there is would look as if the rest had been taken away.
     if (this.#isStopped || [...this.#started].some(({ hasSynced }) => !hasSynced)) return
-    const evaluation = this.#evaluate()
-    this.#tellProxy(evaluation)
+    const { clock } = this.#options
     try {
+      const evaluation = await inTurns(this.#evaluate(), clock)
+      await inTurns(this.#tellProxy(evaluation), clock)
       await this.#writeStatuses(evaluation)
     } catch (error) {
       if (isConflict(error) || isNotFound(error))
         this.#options.logger.debug('conflict while updating the status of a Gateway, retrying', { error: errorMessage(error) })
-      else this.#options.logger.warn('failed to write the status of a Gateway or a route, retrying', { error: errorMessage(error) })
-      this.#options.clock.after(retryMs, () => this.#soon())
+      else this.#options.logger.warn('failed to serve a Gateway or to write its status, retrying', { error: errorMessage(error) })
+      clock.after(retryMs, () => this.#soon())
     }
   }
 
-  #evaluate(): GatewayEvaluation {
+  #evaluate(): Steps<GatewayEvaluation> {
+    const references = { services: new Set<string>(), secrets: new Set<string>() }
+    this.#references = references
     const { control, clock, addresses, httpPort, httpsPort } = this.#options
     const isServed = (informer: unknown) => this.#started.has(informer as Informer)
     return evaluateGateways({
@@ -128,19 +141,25 @@ export class GatewayController {
       },
       grpcRoutes: isServed(this.#grpcRoutes) ? this.#grpcRoutes.list() : undefined,
       namespace: (name) => this.#namespaces.get('', name),
-      service: (namespace, name) => control.service(namespace, name),
-      certificate: (secret) => control.certificate(secret),
+      service: (namespace, name) => {
+        references.services.add(`${namespace}/${name}`)
+        return control.service(namespace, name)
+      },
+      certificate: (secret) => {
+        references.secrets.add(secret)
+        return control.certificate(secret)
+      },
       problemOf: (listener) => control.problemOf(listener),
       isOpen: (listener) => control.isOpen(listener),
       ...{ addresses, spareAddresses: control.spareAddresses, httpPort, httpsPort, now: formatTime(clock.now()) },
     })
   }
 
-  #tellProxy({ gateways, listeners }: GatewayEvaluation): void {
+  *#tellProxy({ gateways, listeners }: GatewayEvaluation): Steps<void> {
     const { control } = this.#options
     const wanted = new Map<string, Source>(gateways.map(({ object, source }) => [`Gateway ${keyOf(object)}`, source]))
     for (const [key, source] of wanted) {
-      const text = JSON.stringify(source)
+      const text = yield* fingerprintOfSource(source)
       if (this.#sources.get(key) === text) continue
       this.#sources.set(key, text)
       control.set(key, source)
@@ -163,6 +182,7 @@ export class GatewayController {
   }
 
   async #write<T extends KubernetesObject & { status?: unknown }>(kind: Kind<T>, object: T, status: T['status']): Promise<void> {
+    if (this.#options.clock.heldMs() > turnMs) await new Promise<void>((resolve) => this.#options.clock.soon(resolve))
     if (this.#isStopped || stableText(object.status) === stableText(status)) return
     await this.#options.client.updateStatus(kind, { ...object, status })
   }

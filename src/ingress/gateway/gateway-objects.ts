@@ -1,5 +1,6 @@
 /** What the gateway controller knows when it decides: all of it is given, so that the decision is a pure function. */
 import type { V1Namespace, V1Service } from '#api/core/v1/types.gen.ts'
+import type { CertificatePair } from '#ingress/data-plane/certificate-table.ts'
 import type { Gateway, GatewayClass, GrpcRoute, HttpRoute, ReferenceGrant } from '#ingress/gateway/kinds.ts'
 
 export type GatewayObjects = {
@@ -11,7 +12,7 @@ export type GatewayObjects = {
   readonly grants: readonly ReferenceGrant[]
   namespace(name: string): V1Namespace | undefined
   service(namespace: string, name: string): V1Service | undefined
-  certificate(secret: string): { cert: string; key: string } | undefined
+  certificate(secret: string): CertificatePair | undefined
   /** Where clients find the proxy. */
   readonly addresses: readonly string[]
   /** For Gateways that want what another one has. */

@@ -12,6 +12,37 @@ const knownFilters: ReadonlySet<string> = new Set([
 export const unknownFilter = (filters: readonly RouteFilter[]): RouteFilter | undefined =>
   filters.find(({ type }) => !knownFilters.has(type))
 
+// What the proxy writes into heads as it is: a character past U+00FF would become another one there, the end of a line among them.
+const valuePattern = /^[\t\x20-\x7e\x80-\xff]*$/
+const wordPattern = /^[\x21-\x7e\x80-\xff]*$/
+const namePattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/** Where a message ends and what connection it is on is the proxy's to say. */
+const notToBeSet: ReadonlySet<string> = new Set([
+  ...['connection', 'content-length', 'host', 'http2-settings', 'keep-alive', 'proxy-connection'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+])
+
+/** What no request or answer may be given; undefined where nothing is wrong. */
+export function unusableFilter(filters: readonly RouteFilter[]): string | undefined {
+  for (const { requestHeaderModifier, responseHeaderModifier, requestRedirect, urlRewrite } of filters) {
+    for (const change of [requestHeaderModifier, responseHeaderModifier]) {
+      for (const { name, value } of [...(change?.set ?? []), ...(change?.add ?? [])]) {
+        if (!namePattern.test(name) || notToBeSet.has(name.toLowerCase())) return `the header ${JSON.stringify(name)} cannot be set`
+        if (!valuePattern.test(value)) return `the value of the header ${name} has characters that no header may have`
+      }
+    }
+    for (const change of [requestRedirect, urlRewrite]) {
+      const { replaceFullPath = '', replacePrefixMatch = '' } = change?.path ?? {}
+      if (![replaceFullPath, replacePrefixMatch].every((path) => wordPattern.test(path)))
+        return 'a path that is to replace another has characters that no path may have'
+      if (!wordPattern.test(change?.hostname ?? '')) return 'a hostname has characters that no hostname may have'
+    }
+    if (!wordPattern.test(requestRedirect?.scheme ?? '')) return 'a scheme has characters that no scheme may have'
+  }
+  return undefined
+}
+
 export function changesOf(filters: readonly RouteFilter[]): RequestChanges {
   const headers = (kind: 'requestHeaderModifier' | 'responseHeaderModifier'): HeaderChanges[] =>
     filters.flatMap(({ [kind]: change }) => {

@@ -1,12 +1,13 @@
 /** Rules of HTTPRoute and GRPCRoute in the proxy's words. */
 
+import { aboutInstructions } from '#api/meta/go-pattern.ts'
 import { defined } from '#base/defined.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { type BackendReference, backendKey } from '#ingress/controller/source.ts'
 import { type ConditionState, no } from '#ingress/gateway/conditions.ts'
 import { type GatewayObjects, isGranted } from '#ingress/gateway/gateway-objects.ts'
 import { type BackendObjectReference, type GrpcRouteRule, gatewayGroup, type HttpRouteRule, type RouteOf } from '#ingress/gateway/kinds.ts'
-import { changesOf, mirrorsOf, redirectOf, unknownFilter } from '#ingress/gateway/route-filters.ts'
+import { changesOf, mirrorsOf, redirectOf, unknownFilter, unusableFilter } from '#ingress/gateway/route-filters.ts'
 import type { PathMatch, Route, ValueMatch, WeightedBackend } from '#ingress/routing/route.ts'
 
 export type RouteKind = 'HTTPRoute' | 'GRPCRoute'
@@ -16,6 +17,8 @@ export type RuleRoutes = {
   readonly backends: readonly BackendReference[]
   /** The first reference that leads nowhere. */
   readonly problem: ConditionState | undefined
+  /** The first value that cannot be used; requests for its rule fail. */
+  readonly unusable: ConditionState | undefined
 }
 
 const padded = (number: number): string => String(number).padStart(4, '0')
@@ -30,6 +33,7 @@ export function routesOfRules(
   const namespace = route.metadata.namespace ?? ''
   const backends = new Map<string, BackendReference>()
   let problem: ConditionState | undefined
+  let unusable: ConditionState | undefined
   const keyFor = (reference: BackendObjectReference): string => {
     const found = resolve(kind, namespace, reference, world)
     if ('reason' in found) {
@@ -43,23 +47,40 @@ export function routesOfRules(
     const filters = rule.filters ?? []
     const bad = unknownFilter(filters)
     if (bad !== undefined) problem ??= no('ResolvedRefs', 'InvalidKind', `filter ${bad.type} is not supported`)
+    const wrong = unusableFilter([...filters, ...(rule.backendRefs ?? []).flatMap((reference) => reference.filters ?? [])])
+    const matches = kind === 'HTTPRoute' ? httpMatches(rule as HttpRouteRule) : grpcMatches(rule as GrpcRouteRule)
+    const tooLarge = tooLargePattern(matches)
+    const why = wrong ?? (tooLarge === undefined ? undefined : `the expression ${tooLarge} is too large`)
+    if (why !== undefined) unusable ??= no('Accepted', 'UnsupportedValue', why)
+    // Such a rule matches nothing, as one whose expression cannot be read.
+    if (tooLarge !== undefined) return []
+    const isServed = bad === undefined && why === undefined
     const weighted = (rule.backendRefs ?? []).map(({ weight = 1, filters: own = [], ...reference }): WeightedBackend => {
       return { backend: unknownFilter(own) === undefined ? keyFor(reference) : '', weight, ...changesOf(own) }
     })
     const timeouts = 'timeouts' in rule ? timeoutsOf(rule.timeouts) : undefined
-    const redirect = bad === undefined ? redirectOf(filters) : undefined
-    const mirrors = mirrorsOf(filters, keyFor)
+    const redirect = isServed ? redirectOf(filters) : undefined
+    const mirrors = isServed ? mirrorsOf(filters, keyFor) : []
     const shared = {
-      ...{ name: `${kind} ${namespace}/${route.metadata.name}`, ...changesOf(filters) },
+      ...{ name: `${kind} ${namespace}/${route.metadata.name}`, ...(isServed ? changesOf(filters) : {}) },
       // A filter that is not understood may not be left out: such requests fail.
-      backends: bad === undefined ? weighted : [],
+      backends: isServed ? weighted : [],
       ...defined({ redirect, timeouts }),
       ...omitEmpty({ mirrors }),
     }
-    const matches = kind === 'HTTPRoute' ? httpMatches(rule as HttpRouteRule) : grpcMatches(rule as GrpcRouteRule)
     return matches.map((match, index): Route => ({ ...shared, ...match, order: `${order} ${padded(ruleIndex)} ${padded(index)}` }))
   })
-  return { routes, backends: [...backends.values()], problem }
+  return { routes, backends: [...backends.values()], problem, unusable }
+}
+
+/** Matching takes as many steps as the expression has instructions, for each character. */
+const mostInstructions = 500
+
+function tooLargePattern(matches: readonly RouteMatch[]): string | undefined {
+  const patterns = matches.flatMap(({ path, headers = [], query = [] }) => [path, ...headers, ...query])
+  const isTooLarge = ({ type, value }: PathMatch | ValueMatch) =>
+    type === 'RegularExpression' && aboutInstructions(value) > mostInstructions
+  return patterns.find(isTooLarge)?.value
 }
 
 function resolve(

@@ -5,6 +5,7 @@ import { seededRandom } from '#base/random.ts'
 import { hasPathPrefix } from '#ingress/routing/request-path.ts'
 import type { PathMatch, Route, Site } from '#ingress/routing/route.ts'
 import { RoutingTable } from '#ingress/routing/routing-table.ts'
+import { TooLongToMatch } from '#ingress/routing/site-matcher.ts'
 
 const route = (name: string, type: PathMatch['type'], value: string, more: Partial<Route> = {}): Route => ({
   ...{ name, path: { type, value }, order: name, backends: [] },
@@ -180,4 +181,13 @@ test('whatever the routes and the request, the route is the one that trying all 
       JSON.stringify({ round, routes, method, path, headers }),
     )
   }
+})
+
+test('a request that is too long for the patterns of its routes is not matched at all', () => {
+  const find = tableOf(
+    site('', [...Array.from({ length: 50 }, () => route('costly', 'RegularExpression', '/(.*a){30}b')), route('any', 'Prefix', '/')]),
+  )
+  assert.equal(find('h/short'), 'any')
+  assert.throws(() => find(`h/${'a'.repeat(60_000)}`), TooLongToMatch)
+  assert.equal(find('h/short'), 'any')
 })

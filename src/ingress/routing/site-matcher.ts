@@ -1,4 +1,5 @@
-import { RE2JS } from 're2js'
+import type { RE2JS } from 're2js'
+import { aboutInstructions, goPattern } from '#api/meta/go-pattern.ts'
 import { comparablePrefix } from '#ingress/routing/request-path.ts'
 import type { Route, ValueMatch } from '#ingress/routing/route.ts'
 
@@ -13,7 +14,17 @@ export type MatchedRequest = {
 
 type Condition = (request: MatchedRequest) => boolean
 type Candidate = { readonly route: Route; readonly holds: Condition | undefined }
-type Pattern = Candidate & { readonly regex: RE2JS }
+type Pattern = Candidate & { readonly regex: SizedPattern }
+
+/** Of all patterns that a request is tried by: characters times instructions. The worst of patterns do that many in less than half a second. */
+const mostSteps = 10_000_000
+/** Of the request that is being matched; there is one at a time. */
+let stepsLeft = mostSteps
+
+/** A request that its routes cannot be tried by: the path, or a value that is looked at, is too long for their patterns. */
+export class TooLongToMatch extends Error {
+  override name = 'TooLongToMatch'
+}
 
 /**
  * The routes of one host. The most specific path decides: exact, then by pattern, then the longest prefix. Of several for one path the one with a method,
@@ -44,13 +55,14 @@ export class SiteMatcher {
     }
   }
 
+  /** Throws `TooLongToMatch`. */
   find(request: MatchedRequest): Route | undefined {
     const { path } = request
+    stepsLeft = mostSteps
     const exact = this.#exact.get(path)
     const found = exact && firstOf(exact, request)
     if (found !== undefined) return found
-    for (const { regex, route, holds } of this.#patterns)
-      if ((holds === undefined || holds(request)) && regex.matcher(path).matches()) return route
+    for (const { regex, route, holds } of this.#patterns) if ((holds === undefined || holds(request)) && regex.matches(path)) return route
     return this.#byPrefix(request) ?? firstOf(this.#fallbacks, request)
   }
 
@@ -114,12 +126,28 @@ function conditionOf({ method, headers = [], query = [] }: Route): Condition | u
 function valueTest({ type, value }: ValueMatch): (given: string) => boolean {
   if (type === 'Exact') return (given) => given === value
   const regex = patternOf(value)
-  return regex === undefined ? () => false : (given) => regex.matcher(given).matches()
+  return regex === undefined ? () => false : (given) => regex.matches(given)
 }
 
-function patternOf(text: string): RE2JS | undefined {
+class SizedPattern {
+  readonly #regex: RE2JS
+  readonly #instructions: number
+
+  constructor(text: string) {
+    this.#regex = goPattern(text)
+    this.#instructions = aboutInstructions(text)
+  }
+
+  matches(given: string): boolean {
+    stepsLeft -= given.length * this.#instructions
+    if (stepsLeft < 0) throw new TooLongToMatch('the request is too long to be matched')
+    return this.#regex.matcher(given).matches()
+  }
+}
+
+function patternOf(text: string): SizedPattern | undefined {
   try {
-    return RE2JS.compile(text)
+    return new SizedPattern(text)
   } catch {
     return undefined
   }
