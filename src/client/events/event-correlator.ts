@@ -1,6 +1,7 @@
 /** Keeps the number of events small: repeats are counted, similar ones are gathered, and chatterers are silenced. */
 import type { V1Event } from '#api/core/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
+import { shortKey } from '#base/short-key.ts'
 import { RecentKeys } from '#client/recent-keys.ts'
 import { TokenBucket } from '#client/work-queue/rate-limiter.ts'
 
@@ -52,7 +53,7 @@ export class EventCorrelator {
     const nowMs = this.#clock.now()
     let entry = this.#similar.get(key)
     if (entry === undefined || nowMs - entry.lastMs > similarWindowMs) entry = { messages: new Set(), lastMs: nowMs }
-    entry.messages.add(event.message ?? '')
+    entry.messages.add(shortKey(event.message ?? ''))
     entry.lastMs = nowMs
     this.#similar.set(key, entry)
     if (entry.messages.size < similarLimit) return { event, key: exactKey(event) }
@@ -98,5 +99,5 @@ function similarKey(event: V1Event): string {
 }
 
 function exactKey(event: V1Event): string {
-  return [...sourceAndObject(event), event.involvedObject.fieldPath, event.type, event.reason, event.message].join('\u0000')
+  return [...sourceAndObject(event), event.involvedObject.fieldPath, event.type, event.reason, shortKey(event.message ?? '')].join('\u0000')
 }

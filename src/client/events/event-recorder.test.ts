@@ -76,6 +76,18 @@ test('an event tells of what, by whom, when and why', async () => {
   assert.equal(firstTimestamp, lastTimestamp)
 })
 
+test('a message as long as what somebody sent is cut, and known again', async () => {
+  await using fixture = await Fixture.start()
+  const text = `refused: ${'x'.repeat(100_000)}`
+  fixture.say('Failed', text)
+  await fixture.events()
+  fixture.say('Failed', text)
+  const [event, ...more] = await fixture.events()
+  assert.deepEqual(more, [])
+  assert.equal(event?.count, 2)
+  assert.equal(event.message, `${text.slice(0, 8188)} ...`)
+})
+
 test('the same again is counted, not written again', async () => {
   await using fixture = await Fixture.start()
   for (let time = 0; time < 5; time++) {

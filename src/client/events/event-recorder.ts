@@ -12,6 +12,9 @@ import { EventCorrelator } from '#client/events/event-correlator.ts'
 import { EventNames } from '#client/events/event-names.ts'
 import { EventWriter, type EventWriterOptions, nobodyWaits } from '#client/events/event-writer.ts'
 
+/** Errors that repeat what somebody sent may be as long as that; nobody reads so far. */
+const longestMessage = 8 * 1024
+
 export type EventRecorderOptions = EventWriterOptions & { component: string; host?: string }
 
 export class EventRecorder implements AsyncDisposable {
@@ -59,7 +62,8 @@ export class EventRecorder implements AsyncDisposable {
     return this.#writer.close()
   }
 
-  #eventOf(involvedObject: V1ObjectReference, type: string, reason: string, message: string): V1Event {
+  #eventOf(involvedObject: V1ObjectReference, type: string, reason: string, text: string): V1Event {
+    const message = text.length > longestMessage ? `${text.slice(0, longestMessage - 4)} ...` : text
     const { clock, component, host } = this.#options
     const now = formatTime(clock.now())
     return {
