@@ -8,6 +8,9 @@ import { omitEmpty } from '#base/omit-empty.ts'
 import { podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { hashLabel } from '#controllers/workload/revisions.ts'
 
+/** By template: each node is held against them, several times in one look. */
+const knownTolerations = new WeakMap<V1PodSpec, V1Toleration[]>()
+
 /** Daemons stay whatever befalls their node. */
 function daemonTolerations({ hostNetwork, tolerations = [] }: V1PodSpec): V1Toleration[] {
   const wanted: V1Toleration[] = [
@@ -31,8 +34,13 @@ export function placeOn({ spec }: V1DaemonSet, node: V1Node): { shouldRun: boole
   const podSpec = spec?.template.spec
   if (podSpec === undefined || (podSpec.nodeName && podSpec.nodeName !== node.metadata.name)) return { shouldRun: false, mayStay: false }
   if (!fitsNodeLabels(podSpec, node)) return { shouldRun: false, mayStay: false }
-  const tolerations = daemonTolerations(podSpec)
   const taints = node.spec?.taints
+  if (taints === undefined || taints.length === 0) return { shouldRun: true, mayStay: true }
+  let tolerations = knownTolerations.get(podSpec)
+  if (tolerations === undefined) {
+    tolerations = daemonTolerations(podSpec)
+    knownTolerations.set(podSpec, tolerations)
+  }
   if (untoleratedTaint(taints, tolerations, ['NoExecute', 'NoSchedule']) === undefined) return { shouldRun: true, mayStay: true }
   return { shouldRun: false, mayStay: untoleratedTaint(taints, tolerations, ['NoExecute']) === undefined }
 }

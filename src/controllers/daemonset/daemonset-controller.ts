@@ -17,7 +17,7 @@ import { createPod, deletePod, isNamespaceTerminating } from '#controllers/workl
 import { byAge, isAvailable, isDeleting } from '#controllers/workload/pods.ts'
 import { createsAtOnce } from '#controllers/workload/pods-at-once.ts'
 import { type History, hashLabel, syncHistory, truncateHistory } from '#controllers/workload/revisions.ts'
-import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
+import { firstFailure, inBatches, inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
 
 const sameStatus = equalityOf(DaemonSet).at('status')
@@ -123,7 +123,9 @@ async function carryOut({ daemonSet, hash }: DaemonView, createOn: readonly stri
     })
   })
   if (createOn.length > burst) context.requeueAfter(1)
-  await Promise.all(remove.map((pod) => deletePod(context, owner, pod)))
+  const removed = await inBatches(remove, { clock: context.clock, atOnce: burst }, (pod) => deletePod(context, owner, pod))
+  const failed = firstFailure(removed)
+  if (failed !== undefined) throw failed.reason
   if (error !== undefined) throw error
 }
 

@@ -18,6 +18,8 @@ import { on } from '#controllers/runtime/triggers.ts'
 import { claimChildren, possibleOwners } from '#controllers/workload/claim-children.ts'
 import { deletePod } from '#controllers/workload/pod-writes.ts'
 import { isDeleting, isTerminating } from '#controllers/workload/pods.ts'
+import { burst } from '#controllers/workload/pods-at-once.ts'
+import { firstFailure, inBatches } from '#controllers/workload/slow-start.ts'
 
 const trackedByJob = 'tracked by job'
 
@@ -94,8 +96,9 @@ type Step = {
 
 /** The job is decided: what still runs has to end before it is over. */
 async function endAll({ job, pods, active, finishedCondition }: JobState, context: ReconcileContext): Promise<Step> {
-  const outcomes = await Promise.allSettled(active.map((pod) => deletePod(context, { kind: Job, object: job }, pod)))
-  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+  const pace = { clock: context.clock, atOnce: burst }
+  const outcomes = await inBatches(active, pace, (pod) => deletePod(context, { kind: Job, object: job }, pod))
+  const failed = firstFailure(outcomes)
   const left = active.filter((_, index) => outcomes[index]?.status === 'rejected')
   return {
     active: left.length,
@@ -112,7 +115,8 @@ async function goOn(look: JobState, context: ReconcileContext, did: (action: Job
   const nowMs = context.clock.now()
   const managed: Managed = isDeleting(job) ? { created: 0, deleted: [], action: 'reconciling' } : await managePods(look, context)
   did(managed.action)
-  const left = active.filter((pod) => !managed.deleted.includes(pod))
+  const deleted = new Set(managed.deleted)
+  const left = active.filter((pod) => !deleted.has(pod))
   const activeCount = left.length + managed.created
   const step: Step = {
     active: activeCount,

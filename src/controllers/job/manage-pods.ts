@@ -30,7 +30,7 @@ import { cheapestToLose } from '#controllers/workload/cheapest-to-lose.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { isTerminating } from '#controllers/workload/pods.ts'
 import { burst, createsAtOnce, podsToMake } from '#controllers/workload/pods-at-once.ts'
-import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
+import { firstFailure, inBatches, inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 export type Managed = { created: number; deleted: readonly V1Pod[]; action: JobAction; error?: unknown }
 
@@ -79,13 +79,11 @@ function surplusPods({ job, active }: JobState, atLeast: number, nowMs: number):
 
 /** These do not count as failed: they lose their finalizer before they are deleted. */
 async function end({ job }: JobState, pods: readonly V1Pod[], context: ReconcileContext): Promise<Managed> {
-  const outcomes = await Promise.allSettled(
-    pods.map(async (pod) => {
-      if (isTracked(pod)) await removeTracking(pod, context)
-      await deletePod(context, { kind: Job, object: job }, pod)
-    }),
-  )
-  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
+  const outcomes = await inBatches(pods, { clock: context.clock, atOnce: burst }, async (pod) => {
+    if (isTracked(pod)) await removeTracking(pod, context)
+    await deletePod(context, { kind: Job, object: job }, pod)
+  })
+  const failed = firstFailure(outcomes)
   const deleted = pods.filter((_, index) => outcomes[index]?.status === 'fulfilled')
   return { created: 0, deleted, action: 'pods_deleted', ...defined({ error: failed?.reason }) }
 }

@@ -6,7 +6,7 @@ import { isNotFound } from '#api/meta/server-response.ts'
 import { formatTime } from '#api/meta/time.ts'
 import { defineLoop, type LoopContext } from '#controllers/runtime/define-loop.ts'
 import { ownMetrics } from '#controllers/runtime/own-metrics.ts'
-import { byAge, isDeleting } from '#controllers/workload/pods.ts'
+import { createdMs, isDeleting } from '#controllers/workload/pods.ts'
 
 /** A node that was not there the first time may only be late. */
 const quarantineMs = 40_000
@@ -30,9 +30,9 @@ export const podGarbageCollector = defineLoop({
     return async () => {
       const pods = cache.list(Pod)
       if (settings.terminatedPodGcThreshold > 0) {
-        const over = pods.filter(isPodFinished).sort(evictedAndOldFirst)
-        for (const pod of over.slice(0, Math.max(0, over.length - settings.terminatedPodGcThreshold)))
-          await remove(pod, 'terminated', context)
+        const finished = pods.filter(isPodFinished)
+        const surplus = finished.length - settings.terminatedPodGcThreshold
+        if (surplus > 0) for (const pod of evictedAndOldFirst(finished).slice(0, surplus)) await remove(pod, 'terminated', context)
       }
       for (const pod of pods) {
         if (!isDeleting(pod)) continue
@@ -77,8 +77,10 @@ function isOutOfService(node: V1Node): boolean {
   return !isNodeReady(node) && (node.spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service')
 }
 
-function evictedAndOldFirst(left: V1Pod, right: V1Pod): number {
-  return Number(isEvicted(right)) - Number(isEvicted(left)) || byAge(left, right)
+function evictedAndOldFirst(pods: readonly V1Pod[]): V1Pod[] {
+  const keyed = pods.map((pod) => ({ pod, isEvicted: Number(isEvicted(pod)), ageMs: createdMs(pod), name: pod.metadata.name ?? '' }))
+  keyed.sort((one, other) => other.isEvicted - one.isEvicted || one.ageMs - other.ageMs || (one.name < other.name ? -1 : 1))
+  return keyed.map(({ pod }) => pod)
 }
 
 const isEvicted = ({ status }: V1Pod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'

@@ -24,7 +24,7 @@ import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { createPod, deletePod, isNamespaceTerminating, podFromTemplate } from '#controllers/workload/pod-writes.ts'
 import { createdMs, isActive, isAvailable, isDeleting, isTerminating, nextAvailabilityMs } from '#controllers/workload/pods.ts'
 import { burst, createsAtOnce, podsToMake } from '#controllers/workload/pods-at-once.ts'
-import { inSlowStartBatches } from '#controllers/workload/slow-start.ts'
+import { firstFailure, inBatches, inSlowStartBatches } from '#controllers/workload/slow-start.ts'
 
 // Replication controllers tell the same.
 const sameStatus = equalityOf(ReplicaSet).at('status')
@@ -89,9 +89,8 @@ async function adjust<T extends KubernetesObject & { metadata: V1ObjectMeta; sta
   const nowMs = context.clock.now()
   const victims = cheapestToLose(active, keeper.relatedPods(), Math.min(-missing, burst), nowMs)
   if (victims.length < active.length) observeAges(active, victims, nowMs, context)
-  const outcomes = await Promise.allSettled(victims.map((pod) => deletePod(context, owner, pod)))
-  const failed = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
-  return failed?.reason
+  const outcomes = await inBatches(victims, { clock: context.clock, atOnce: burst }, (pod) => deletePod(context, owner, pod))
+  return firstFailure(outcomes)?.reason
 }
 
 const ageRatio = ownMetrics((metrics) =>

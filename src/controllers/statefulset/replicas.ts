@@ -56,7 +56,7 @@ export async function bringIntoShape(view: SetView, context: ReconcileContext): 
     }
   } else {
     const going = condemned.filter(({ pod }) => !isDeleting(pod))
-    await inBatches(view, going, context, ({ pod }) => deleteStatefulPod(set, pod, context))
+    await forAll(view, going, context, ({ pod }) => deleteStatefulPod(set, pod, context))
   }
   if (set.spec?.updateStrategy?.type !== 'OnDelete') await roll(view, byOrdinal, context)
 }
@@ -80,13 +80,14 @@ async function settleInParallel(view: SetView, byOrdinal: ReadonlyMap<number, V1
   const count = podsToMake(missing, pods)
   const enough = ordinals.length + count
   for (let ordinal = startOrdinal(set); ordinals.length < enough; ordinal++) if (!byOrdinal.has(ordinal)) ordinals.push(ordinal)
-  await inBatches(view, ordinals, context, async (ordinal) => {
+  await forAll(view, ordinals, context, async (ordinal) => {
     await settle(view, ordinal, byOrdinal.get(ordinal), false, context)
   })
   if (count > 0 && count < missing) context.requeueAfter(1)
 }
 
-async function inBatches<T>(
+/** Begins with few, and stops where one fails. */
+async function forAll<T>(
   { set }: SetView,
   items: readonly T[],
   { clock }: ReconcileContext,

@@ -17,26 +17,53 @@ export function cheapestToLose(pods: readonly V1Pod[], related: readonly V1Pod[]
     const node = pod.spec.nodeName ?? ''
     company.set(node, (company.get(node) ?? 0) + 1)
   }
-  const rank = (pod: V1Pod) => company.get(pod.spec.nodeName ?? '') ?? 0
-  return [...pods].sort((left, right) => compare(left, right, rank, nowMs)).slice(0, count)
+  return pods
+    .map((pod) => lossOf(pod, company.get(pod.spec.nodeName ?? '') ?? 0, nowMs))
+    .sort(compare)
+    .slice(0, count)
+    .map(({ pod }) => pod)
 }
 
-function compare(left: V1Pod, right: V1Pod, rank: (pod: V1Pod) => number, nowMs: number): number {
-  const steps = [
-    () => Number(Boolean(left.spec.nodeName)) - Number(Boolean(right.spec.nodeName)),
-    () => phaseOf(left) - phaseOf(right),
-    () => Number(isPodReady(left)) - Number(isPodReady(right)),
-    () => deletionCost(left) - deletionCost(right),
-    () => rank(right) - rank(left),
-    () => (isPodReady(left) && isPodReady(right) ? younger(readySinceMs(left), readySinceMs(right), left, right, nowMs) : 0),
-    () => restartCount(right) - restartCount(left),
-    () => younger(createdMs(left), createdMs(right), left, right, nowMs),
-  ]
-  for (const step of steps) {
-    const order = step()
-    if (order !== 0) return order
+/** What is compared of a pod, read once. */
+type Loss = {
+  pod: V1Pod
+  uid: string
+  isPlaced: number
+  phase: number
+  isReady: number
+  cost: number
+  company: number
+  readyFor: Age
+  restarts: number
+  age: Age
+}
+
+function lossOf(pod: V1Pod, company: number, nowMs: number): Loss {
+  return {
+    pod,
+    uid: pod.metadata.uid ?? '',
+    isPlaced: Number(Boolean(pod.spec.nodeName)),
+    phase: phaseOf(pod),
+    isReady: Number(isPodReady(pod)),
+    cost: deletionCost(pod),
+    company,
+    readyFor: ageOf(readySinceMs(pod), nowMs),
+    restarts: restartCount(pod),
+    age: ageOf(createdMs(pod), nowMs),
   }
-  return 0
+}
+
+function compare(left: Loss, right: Loss): number {
+  return (
+    left.isPlaced - right.isPlaced ||
+    left.phase - right.phase ||
+    left.isReady - right.isReady ||
+    left.cost - right.cost ||
+    right.company - left.company ||
+    (left.isReady && right.isReady ? younger(left.readyFor, right.readyFor, left, right) : 0) ||
+    right.restarts - left.restarts ||
+    younger(left.age, right.age, left, right)
+  )
 }
 
 const phaseOf = ({ status }: V1Pod): number => phaseOrder[status?.phase ?? 'Pending'] ?? 0
@@ -46,14 +73,19 @@ function deletionCost({ metadata }: V1Pod): number {
   return /^(0|[+-]?[1-9][0-9]*)$/.test(text) ? Number(text) : 0
 }
 
+type Age = { sinceMs: number | undefined; magnitude: number }
+
+const ageOf = (sinceMs: number | undefined, nowMs: number): Age => ({
+  sinceMs,
+  magnitude: sinceMs === undefined ? 0 : magnitude(nowMs - sinceMs),
+})
+
 /** Ages are compared by orders of magnitude only; within one, chance (the uid) decides, so that it is not always the newest that goes. */
-function younger(leftMs: number | undefined, rightMs: number | undefined, left: V1Pod, right: V1Pod, nowMs: number): number {
-  if (leftMs === rightMs) return 0
-  if (leftMs === undefined) return -1
-  if (rightMs === undefined) return 1
-  const difference = magnitude(nowMs - leftMs) - magnitude(nowMs - rightMs)
-  if (difference !== 0) return difference
-  return (left.metadata.uid ?? '') < (right.metadata.uid ?? '') ? -1 : 1
+function younger(one: Age, other: Age, left: Loss, right: Loss): number {
+  if (one.sinceMs === other.sinceMs) return 0
+  if (one.sinceMs === undefined) return -1
+  if (other.sinceMs === undefined) return 1
+  return one.magnitude - other.magnitude || (left.uid < right.uid ? -1 : 1)
 }
 
 const magnitude = (ageMs: number): number => (ageMs > 0 ? Math.floor(Math.log2(ageMs * 1e6)) : -1)

@@ -10,6 +10,7 @@ import { ignoreNotFound, isAlreadyExists } from '#api/meta/server-response.ts'
 import type { V1LabelSelector, V1ObjectMeta } from '#api/meta/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { defined } from '#base/defined.ts'
+import { shortKey } from '#base/short-key.ts'
 import type { ReconcileContext } from '#controllers/runtime/define-controller.ts'
 import { claimChildren } from '#controllers/workload/claim-children.ts'
 import { sortedJson } from '#controllers/workload/sorted-json.ts'
@@ -34,6 +35,31 @@ export const hashLabel = 'controller-revision-hash'
 /** What a revision keeps: a patch that replaces the template. Its keys are in order, so that it has the same bytes as upstream's. */
 const patchOf = (template: V1PodTemplateSpec): object => JSON.parse(sortedJson({ spec: { template: { ...template, $patch: 'replace' } } }))
 
+/** Revisions stay in the cache as they are, and are looked at with every change of a pod. */
+const knownTexts = new WeakMap<object, string>()
+
+function textOf(data: unknown): string {
+  if (typeof data !== 'object' || data === null) return sortedJson(data)
+  let text = knownTexts.get(data)
+  if (text === undefined) {
+    text = shortKey(sortedJson(data))
+    knownTexts.set(data, text)
+  }
+  return text
+}
+
+/** By template, as the cache has it. */
+const knownPatches = new WeakMap<V1PodTemplateSpec, object>()
+
+function knownPatchOf(template: V1PodTemplateSpec): object {
+  let patch = knownPatches.get(template)
+  if (patch === undefined) {
+    patch = patchOf(template)
+    knownPatches.set(template, patch)
+  }
+  return patch
+}
+
 /** Finds or makes the revision of the present template; one that is found among the old ones becomes the newest. */
 export async function syncHistory<T extends Owner>(kind: Kind<T>, owner: T, context: ReconcileContext): Promise<History | undefined> {
   const { spec } = owner
@@ -45,10 +71,9 @@ export async function syncHistory<T extends Owner>(kind: Kind<T>, owner: T, cont
     selector: cachedSelector(spec.selector),
   })
   all.sort(byRevision)
-  const data = patchOf(spec.template)
-  const text = sortedJson(data)
+  const data = knownPatchOf(spec.template)
   const newest = all.at(-1)
-  const same = all.filter((revision) => sortedJson(revision.data) === text).at(-1)
+  const same = all.filter((revision) => textOf(revision.data) === textOf(data)).at(-1)
   const { client } = context
   if (same !== undefined && same === newest) return { current: same, all, collisionCount: owner.status?.collisionCount }
   const number = (newest?.revision ?? 0) + 1
@@ -88,7 +113,7 @@ async function create<T extends Owner>(
       if (!isAlreadyExists(error)) throw error
       const taken = await client.get(ControllerRevision, namespace, draft.metadata.name ?? '')
       // The same data: we made it, and the cache has not seen it yet.
-      if (sortedJson(taken.data) === sortedJson(data)) return { current: taken, all: [...all, taken], collisionCount }
+      if (textOf(taken.data) === textOf(data)) return { current: taken, all: [...all, taken], collisionCount }
     }
   }
 }
