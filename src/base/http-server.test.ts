@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { listenHttp } from '#base/http-server.ts'
+import { type HttpExchange, listenHttp } from '#base/http-server.ts'
 
 test('a connection from an address that is not accepted is cut before it is answered', async () => {
   let isOpen = true
@@ -49,6 +49,26 @@ test('an address has so many connections at once, and may have others when some 
   } finally {
     await listener.close()
   }
+})
+
+test('so many connections are open in all, and of an address as many as is said of it', async () => {
+  const open = async (limits: Pick<Parameters<typeof listenHttp>[0], 'maxConnections' | 'maxConnectionsPerAddress'>) => {
+    const onExchange = (exchange: HttpExchange) => exchange.respond(200, {}, 'in')
+    const listener = await listenHttp({ host: '127.0.0.1', port: 0, onExchange, ...limits })
+    const sockets = Array.from({ length: 5 }, () => connect(listener.port, '127.0.0.1').on('error', () => {}))
+    const answers = sockets.map(
+      (socket) =>
+        new Promise<boolean>((resolve) => {
+          socket.once('data', () => resolve(true)).once('close', () => resolve(false))
+          socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+        }),
+    )
+    const answered = (await Promise.all(answers)).filter(Boolean).length
+    await listener.close()
+    return answered
+  }
+  assert.equal(await open({ maxConnections: 3 }), 3)
+  assert.equal(await open({ maxConnectionsPerAddress: (address) => (address === '127.0.0.1' ? 4 : 1) }), 4)
 })
 
 test('of the parsers of many connections at once few are kept', async () => {

@@ -116,7 +116,9 @@ export type HttpListenerOptions = {
   logger?: Logger
   maxStreamsPerConnection?: number
   /** Further ones of the same address are cut before a byte is read; 0 or absent: there may be any number. */
-  maxConnectionsPerAddress?: number
+  maxConnectionsPerAddress?: number | ((remoteAddress: string) => number)
+  /** Further ones are cut likewise, whoever they are from. Absent: there may be any number. */
+  maxConnections?: number
   /** Connections from other addresses are cut before a byte is read. Absent: all are taken. */
   accepts?(remoteAddress: string): boolean
 }
@@ -200,7 +202,9 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
     }
     const { remoteAddress = '' } = socket
     const open = byAddress.get(remoteAddress) ?? 0
-    if (options.maxConnectionsPerAddress && open >= options.maxConnectionsPerAddress) {
+    const { maxConnectionsPerAddress: share, maxConnections = Number.POSITIVE_INFINITY } = options
+    const most = typeof share === 'function' ? share(remoteAddress) : share
+    if ((most && open >= most) || sockets.size >= maxConnections) {
       socket.destroy()
       return
     }

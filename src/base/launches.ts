@@ -68,12 +68,13 @@ export function launchProcess({ program, name, script, streams, further = [] }: 
       stdio: stdio as never,
     })
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-    child.unref()
-    const status = child.stdio[3] as unknown as Duplex
     return new Promise((resolve, reject) => {
-      child.once('error', reject)
+      // First of all: where no descriptor was left, the child has no streams, and says why in the next moment.
+      child.on('error', reject)
       child.once('spawn', () => {
+        child.unref()
         const { stdin } = child
+        const status = child.stdio[3] as unknown as Duplex
         // Node throws away what nobody listens for when the process ends: a fast one ends before anybody could.
         const kept = (stream: Readable | null) => (stream === null ? null : stream.on('error', () => {}).pipe(new PassThrough()))
         const [stdout, stderr] = [kept(child.stdout), kept(child.stderr)]

@@ -314,7 +314,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   })
   if (options.cadvisorPort) {
     const onExchange = cadvisorApi({ source: usage, clock, machine })
-    const listener = await listenHttp({ host: configuration.address, port: options.cadvisorPort, onExchange })
+    const listener = await listenHttp({ host: configuration.address, port: options.cadvisorPort, onExchange, maxConnections: 500 })
     begun.defer(() => listener.close())
   }
   const listeners = await listenForNode(server, configuration, serving, logger)

@@ -37,3 +37,25 @@ test('without debugging handlers nobody gets logs of containers or talks to them
   assert.equal(await ask(server, '/healthz'), '200 ok')
   assert.match(await ask(server, '/pods'), /^200 .*"items":\[\]/)
 })
+
+test('an address has more connections once somebody has asked from there who may', async () => {
+  let mayAsk = false
+  const server = new KubeletServer({
+    ...{ nodeName: 'n1', clock: new VirtualClock(), files: nodeFiles, logger: silentLogger },
+    ...{ runtime: {} as never, upgrades: {} as never, findPod: () => undefined, allPods: () => [] },
+    client: { create: async () => ({ status: { allowed: mayAsk } }) as never },
+    access: { clientAuthorities: () => [], reviewsTokens: false, allowsAnonymous: true, allowsEverything: false, deniedLastsMs: 0 },
+  })
+  const askFrom = (remoteAddress: string) =>
+    new Promise((resolve) => {
+      const connection = { remoteAddress, clientCertificate: undefined }
+      const exchange = { method: 'GET', target: '/healthz', headers: {}, connection, respond: resolve }
+      server.handle(exchange as unknown as HttpExchange)
+    })
+  assert.equal(await askFrom('10.0.0.1'), 403)
+  assert.equal(server.connectionsFor('10.0.0.1'), 500)
+  mayAsk = true
+  assert.equal(await askFrom('10.0.0.2'), 200)
+  assert.equal(server.connectionsFor('10.0.0.2'), 2_500)
+  assert.equal(server.connectionsFor('10.0.0.1'), 500)
+})

@@ -86,12 +86,18 @@ export type KubeletAccess = {
   deniedLastsMs?: number
 }
 
+const strangersConnections = 500
+const welcomeConnections = 2_500
+const mostWelcome = 100
+
 /** The kubelet's own HTTP interface, without the sockets: see `listenForNode`. */
 export class KubeletServer {
   readonly #options: KubeletServerOptions
   readonly #authentication: Authentication
   readonly #authorize: Authorize
   readonly #checks: ReadonlyMap<string, HealthCheck>
+  /** Addresses that somebody has asked from who may, the latest last. */
+  readonly #welcome = new Set<string>()
 
   constructor(options: KubeletServerOptions) {
     this.#options = options
@@ -117,9 +123,13 @@ export class KubeletServer {
       })
       if (caller === undefined) throw new Refusal(401, 'Unauthorized')
       await this.#mustBeAllowed(caller, exchange)
+      this.#welcomeFrom(exchange.connection.remoteAddress)
       await this.#answer(exchange)
     })
   }
+
+  /** How many connections an address may have: whoever has shown that they may ask, as API servers do, has one for each conversation. */
+  connectionsFor = (remoteAddress: string): number => (this.#welcome.has(remoteAddress) ? welcomeConnections : strangersConnections)
 
   /** Answers whoever asks: for callers in the same process. */
   handleTrusted = (exchange: HttpExchange): void => this.#settle(exchange, () => this.#answer(exchange))
@@ -152,6 +162,12 @@ export class KubeletServer {
         respondText(exchange, error instanceof Refusal ? error.code : 500, text)
       })
       .catch((error: unknown) => this.#options.logger.error('failed to answer request to the kubelet', { error: String(error) }))
+  }
+
+  #welcomeFrom(remoteAddress: string): void {
+    this.#welcome.delete(remoteAddress)
+    this.#welcome.add(remoteAddress)
+    if (this.#welcome.size > mostWelcome) this.#welcome.delete(this.#welcome.values().next().value as string)
   }
 
   async #mustBeAllowed(caller: Caller, { method, target }: HttpExchange): Promise<void> {

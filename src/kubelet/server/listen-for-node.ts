@@ -22,6 +22,9 @@ type Ports = Pick<
   'enableServer' | 'address' | 'port' | 'healthzBindAddress' | 'healthzPort' | 'readOnlyPort' | 'tlsMinVersion' | 'tlsCipherSuites'
 >
 
+/** Anybody in the cluster may connect, and each connection is a descriptor, of which starting a container takes some. */
+const mostConnections = 5_000
+
 /** Opens the ports of a kubelet; none stays open when one cannot be had. */
 export async function listenForNode(
   server: KubeletServer,
@@ -42,7 +45,10 @@ async function openPorts(server: KubeletServer, ports: Ports, serving: NodeServi
   const { enableServer, address, healthzBindAddress, healthzPort, readOnlyPort } = ports
   await using opened = new AsyncDisposableStack()
   const open = async (options: Parameters<typeof listenHttp>[0]) => {
-    const listener = await listenHttp({ logger, ...options })
+    const listener = await listenHttp({
+      ...{ logger, maxConnections: mostConnections, maxConnectionsPerAddress: server.connectionsFor },
+      ...options,
+    })
     opened.defer(() => listener.close())
     return listener
   }

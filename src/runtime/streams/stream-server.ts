@@ -21,6 +21,9 @@ type Waiting = { conversation: Conversation; timer: Timer }
 /** A URL that nobody comes for is forgotten. */
 const waitingMs = 60_000
 
+/** Every process of the machine may connect, and must leave descriptors for others. */
+const mostConnections = 5_000
+
 export class StreamServer implements AsyncDisposable {
   readonly #listener: HttpListener
   readonly #random: Random
@@ -46,7 +49,8 @@ export class StreamServer implements AsyncDisposable {
     const waiting = new Map<string, Waiting>()
     const sockets = new Set<Duplex>()
     const onExchange = (exchange: HttpExchange) => serve(exchange, waiting, sockets)
-    return new StreamServer(await listenHttp({ host: '127.0.0.1', port: 0, onExchange }), seams, waiting, sockets)
+    const listener = await listenHttp({ host: '127.0.0.1', port: 0, onExchange, maxConnections: mostConnections })
+    return new StreamServer(listener, seams, waiting, sockets)
   }
 
   /** `kind` is how clients know what it is about: `exec`, `attach`, `portforward`. */
