@@ -17,6 +17,21 @@ test('every namespace has a service account and the root CA, again after somebod
   assert.deepEqual((await cluster.get(ConfigMap, 'shop', 'kube-root-ca.crt')).data, { 'ca.crt': 'PEM' })
 })
 
+test('a pod that may take years to end does not keep its namespace after it is gone', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['namespace'] })
+  await cluster.create(Namespace, { metadata: { name: 'shop' }, spec: {} })
+  const spec = { containers: [{ name: 'main', image: 'a' }], nodeName: 'node-1', terminationGracePeriodSeconds: 10 * 365 * 86_400 }
+  await cluster.create(Pod, { metadata: { namespace: 'shop', name: 'slow' }, spec })
+  await cluster.advance({ seconds: 5 })
+  cluster.nodes.silence('node-1')
+  await cluster.client.delete(Namespace, { name: 'shop' })
+  await cluster.advance({ minutes: 1 })
+  assert.ok(await cluster.find(Pod, 'shop', 'slow'))
+  await cluster.client.delete(Pod, { namespace: 'shop', name: 'slow' }, { gracePeriodSeconds: 0 })
+  await cluster.advance({ minutes: 5 })
+  assert.equal(await cluster.find(Namespace, '', 'shop'), undefined)
+})
+
 test('cluster roles gather the rules of those their selectors match', async () => {
   await using cluster = await FakeCluster.start({ controllers: ['clusterrole-aggregation'] })
   const rules = [{ apiGroups: ['example.com'], resources: ['things'], verbs: ['get'] }]

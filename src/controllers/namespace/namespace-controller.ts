@@ -11,6 +11,9 @@ const sameConditions = equalityOf(Namespace).at('status').at('conditions')
 
 const ourFinalizer = 'kubernetes'
 
+/** A pod may ask for years of grace, and be gone after a second all the same. */
+const longestWaitMs = 5 * 60_000
+
 /** Empties namespaces that are being deleted, and lets them go when nothing is left in them. */
 export const namespaceController = defineController({
   name: 'namespace-controller',
@@ -39,6 +42,6 @@ export const namespaceController = defineController({
       return
     }
     if (emptied.deletionFailures.length > 0) throw new Error(emptied.deletionFailures.join(', '))
-    requeueAfter((Math.floor(emptied.estimateSeconds / 2) + 1) * 1000)
+    requeueAfter(Math.min((Math.floor(emptied.estimateSeconds / 2) + 1) * 1000, longestWaitMs))
   },
 })

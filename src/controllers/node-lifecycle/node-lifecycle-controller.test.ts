@@ -52,6 +52,30 @@ test('a node silent for 40 s is left alone; for 6 minutes it turns Unknown and i
   assert.deepEqual(await taints(cluster, 'node-1'), [])
 })
 
+test('how long a pod has tolerated a taint is not told of another that has its name', async () => {
+  await using cluster = await FakeCluster.start({ controllers: ['taint-eviction'] })
+  const aPod = {
+    metadata: { namespace: 'default', name: 'p' },
+    spec: {
+      nodeName: 'node-1',
+      containers: [{ name: 'main', image: 'a' }],
+      tolerations: [{ key: 'lost', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }],
+    },
+  }
+  await cluster.change(Node, '', 'node-1', (node) => {
+    node.spec = { ...node.spec, taints: [{ key: 'lost', effect: 'NoExecute' }] }
+  })
+  await cluster.create(Pod, aPod)
+  await cluster.advance({ seconds: 50 })
+  await cluster.client.delete(Pod, aPod.metadata, { gracePeriodSeconds: 0 })
+  await cluster.create(Pod, aPod)
+  await cluster.advance({ seconds: 50 })
+  assert.equal((await cluster.find(Pod, 'default', 'p'))?.metadata.deletionTimestamp, undefined)
+  assert.ok(await cluster.find(Pod, 'default', 'p'))
+  await cluster.advance({ seconds: 60 })
+  assert.equal(await cluster.find(Pod, 'default', 'p'), undefined)
+})
+
 test('a node that comes back in time keeps its pods', async () => {
   await using cluster = await start()
   await aPodOn(cluster, 'node-1')

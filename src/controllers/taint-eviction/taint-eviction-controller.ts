@@ -17,7 +17,7 @@ const sameTaints = equalityOf(Node).at('spec').at('taints')
 const nodeIndex = 'node'
 
 /** When each pod was first seen under taints it tolerates for a time only; taints themselves do not always tell. */
-const seenSince = new WeakMap<Cache, Map<string, number>>()
+const seenSince = new WeakMap<Cache, Map<string, { uid: string; startMs: number }>>()
 
 /** Ends pods on nodes with NoExecute taints: at once, or when the time they tolerate them is up. */
 export const taintEvictionController = defineController({
@@ -40,32 +40,38 @@ export const taintEvictionController = defineController({
   ],
 
   async reconcile(pod, context) {
-    const { cache, clock, events, requeueAfter } = context
+    const { cache, clock, events, key, requeueAfter } = context
     const since = sinceOf(cache)
     const uid = pod.metadata.uid ?? ''
+    // Another pod of that name was there before.
+    if (since.get(key)?.uid !== uid) since.delete(key)
     const node = pod.spec.nodeName ? cache.get(Node, '', pod.spec.nodeName) : undefined
     const taints = node === undefined || isDeleting(pod) ? [] : noExecuteTaints(node)
     const patienceSeconds = toleratedSeconds(pod, taints)
     if (patienceSeconds === undefined) {
-      if (since.delete(uid) && !isDeleting(pod))
+      if (since.delete(key) && !isDeleting(pod))
         events.normal(Pod, pod, 'TaintManagerEviction', `Cancelling deletion of Pod ${pod.metadata.namespace}/${pod.metadata.name}`)
       return
     }
     if (patienceSeconds <= 0) return evict(pod, context)
     const startMs =
-      since.get(uid) ??
+      since.get(key)?.startMs ??
       smallest(
         clock.now(),
         taints.flatMap(({ timeAdded }) => (timeAdded ? [parseTime(timeAdded)] : [])),
       )
-    since.set(uid, startMs)
+    since.set(key, { uid, startMs })
     const leftMs = startMs + patienceSeconds * 1000 - clock.now()
     if (leftMs > 0) requeueAfter(leftMs)
     else await evict(pod, context)
   },
+
+  async reconcileGone(_namespace, _name, { cache, key }) {
+    sinceOf(cache).delete(key)
+  },
 })
 
-function sinceOf(cache: Cache): Map<string, number> {
+function sinceOf(cache: Cache): Map<string, { uid: string; startMs: number }> {
   let since = seenSince.get(cache)
   if (since === undefined) {
     since = new Map()
@@ -90,9 +96,9 @@ function toleratedSeconds({ spec }: V1Pod, taints: readonly V1Taint[]): number |
 }
 
 async function evict(pod: V1Pod, context: ReconcileContext): Promise<void> {
-  const { events, cache } = context
-  const { namespace, name, uid = '' } = pod.metadata
-  sinceOf(cache).delete(uid)
+  const { events, cache, key } = context
+  const { namespace, name } = pod.metadata
+  sinceOf(cache).delete(key)
   events.normal(Pod, pod, 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`)
   const why = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }
   await deleteDisruptedPod(context, pod, why).catch(ignoreNotFound)
