@@ -142,3 +142,9 @@ test('a limit that is not set is the one of the whole pod, before what the node 
   const limited = { ...pod, spec: { ...pod.spec, resources: { limits: { memory: '2Gi' } } } }
   assert.deepEqual(await variablesOf(amount('limits.memory', '1Gi'), limited), { V: '2' })
 })
+
+test('variables that name each other again and again come to no more than programs can be given', async () => {
+  const twice = (name: string, of: string) => ({ name, value: `$(${of})`.repeat(1000) })
+  const env = [{ name: 'A', value: 'x'.repeat(1000) }, twice('B', 'A'), twice('C', 'B'), twice('D', 'C')]
+  await assert.rejects(variablesOf({ env }), /^Error: the variables of the container are more than 8388608 bytes$/)
+})

@@ -1,7 +1,7 @@
 import type { V1ConfigMap, V1Container, V1EnvFromSource, V1EnvVarSource, V1Pod, V1Secret, V1Service } from '#api/core/v1/types.gen.ts'
 import { quoted } from '#api/meta/check.ts'
 import { isNotFound } from '#api/meta/server-response.ts'
-import { expandVariables } from '#kubelet/environment/expand-variables.ts'
+import { expandVariables, TextLimit } from '#kubelet/environment/expand-variables.ts'
 import { podVariable } from '#kubelet/environment/pod-fields.ts'
 import { containerResource, podDefaultLimits, type Resources } from '#kubelet/environment/resource-fields.ts'
 import { serviceVariables } from '#kubelet/environment/service-variables.ts'
@@ -26,19 +26,18 @@ export async function containerVariables(pod: V1Pod, container: V1Container, sou
   const services = serviceVariables(sources.services, pod.metadata.namespace ?? '', pod.spec.enableServiceLinks ?? true)
   const objects = new ReferredObjects(pod.metadata.namespace ?? '', sources)
   const variables = new Map<string, string>()
+  const limit = new TextLimit()
+  const lookUp = limit.counting((other) => variables.get(other) ?? services.get(other))
   for (const source of container.envFrom ?? []) {
-    for (const [key, value] of await objects.allOf(source)) variables.set(`${source.prefix ?? ''}${key}`, value)
+    for (const [key, value] of await objects.allOf(source)) variables.set(`${source.prefix ?? ''}${key}`, limit.take(value))
   }
   for (const { name, value = '', valueFrom } of container.env ?? []) {
     if (value !== '' || valueFrom === undefined) {
-      variables.set(
-        name,
-        expandVariables(value, (other) => variables.get(other) ?? services.get(other)),
-      )
+      variables.set(name, limit.take(expandVariables(value, lookUp)))
       continue
     }
     const found = await resolved(valueFrom, pod, container, sources, objects)
-    if (found !== undefined) variables.set(name, found)
+    if (found !== undefined) variables.set(name, limit.take(found))
   }
   for (const [name, value] of services) if (!variables.has(name)) variables.set(name, value)
   return variables

@@ -4,7 +4,7 @@ import type { V1Container, V1Probe } from '#api/core/v1/types.gen.ts'
 import { type DialedAnswer, type Dialer, DialTimeout } from '#base/dialer.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { hasCode } from '#base/files.ts'
-import { expandVariables } from '#kubelet/environment/expand-variables.ts'
+import { expandVariables, TextLimit } from '#kubelet/environment/expand-variables.ts'
 import { containerPort, httpGetOf } from '#kubelet/hooks/http-get.ts'
 import type { HealthCheck } from '#kubelet/probes/grpc-health.ts'
 import { ExecTimeout, type Runtime } from '#kubelet/runtimes/runtime.ts'
@@ -113,5 +113,6 @@ function dialText(error: unknown, host: string, port: number): string {
 /** `$(NAME)` for variables whose values the pod spells out; `$$` is a dollar. */
 function expanded(command: readonly string[], { env = [] }: V1Container): string[] {
   const values = new Map(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])))
-  return command.map((word) => expandVariables(word, (name) => values.get(name)))
+  const lookUp = new TextLimit().counting((name) => values.get(name))
+  return command.map((word) => expandVariables(word, lookUp))
 }

@@ -5,11 +5,14 @@ import { quoted } from '#api/meta/check.ts'
 import { defined } from '#base/defined.ts'
 import type { Logger } from '#base/log.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
-import { expandVariables } from '#kubelet/environment/expand-variables.ts'
+import { expandVariables, TextLimit } from '#kubelet/environment/expand-variables.ts'
 import type { ContainerPlan, Mount } from '#kubelet/runtimes/plans.ts'
 import type { PodVolumes, ReadyVolume } from '#kubelet/volumes/pod-volumes.ts'
 import { bindSubPath, makeSubPath } from '#kubelet/volumes/sub-paths.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
+
+/** What the kernel takes, with the zero at its end. */
+const longestPath = 4096
 
 export type ContainerMountsTools = {
   volumes: PodVolumes
@@ -70,12 +73,16 @@ function subPathOf({ subPath = '', subPathExpr = '' }: V1VolumeMount, variables:
   const expanded =
     subPathExpr === ''
       ? subPath
-      : expandVariables(subPathExpr, (name) => {
-          const value = variables.get(name) ?? ''
-          if (value === '') missing.add(name)
-          return value
-        })
+      : expandVariables(
+          subPathExpr,
+          new TextLimit().counting((name) => {
+            const value = variables.get(name) ?? ''
+            if (value === '') missing.add(name)
+            return value
+          }),
+        )
   if (missing.size > 0) throw new Error(`missing value for ${[...missing].sort().join(', ')}`)
+  if (expanded.length >= longestPath) throw new Error(`unable to provision SubPath of ${expanded.length} bytes: file name too long`)
   if (expanded.startsWith('/')) throw new Error(`error SubPath \`${expanded}\` must not be an absolute path`)
   if (expanded.split('/').includes('..')) throw new Error(`unable to provision SubPath \`${expanded}\`: must not contain '..'`)
   return expanded

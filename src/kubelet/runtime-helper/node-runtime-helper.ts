@@ -22,7 +22,7 @@ import type { CsiVolumeOptions } from '#kubelet/csi/csi-volume.ts'
 import type { ClaimManager } from '#kubelet/dra/claim-manager.ts'
 import { containerVariables } from '#kubelet/environment/container-variables.ts'
 import { valueInEnvFile } from '#kubelet/environment/env-file.ts'
-import { expandVariables } from '#kubelet/environment/expand-variables.ts'
+import { expandVariables, TextLimit } from '#kubelet/environment/expand-variables.ts'
 import { hostnameAndDomain, kernelHostname } from '#kubelet/environment/hostname.ts'
 import { hostsFile } from '#kubelet/environment/hosts-file.ts'
 import { type DnsSettings, podDns } from '#kubelet/environment/pod-dns.ts'
@@ -244,7 +244,8 @@ export class NodeRuntimeHelper implements RuntimeHelper {
       const containerPath = path.startsWith('/') ? path : `/${path}`
       mounts.push({ containerPath, hostPath: terminationMessageFile, isReadOnly: false, mustRelabel: true })
     }
-    const filledIn = (texts: string[] = []) => texts.map((text) => expandVariables(text, (name) => variables.get(name)))
+    const lookUp = new TextLimit().counting((name) => variables.get(name))
+    const filledIn = (texts: string[] = []) => texts.map((text) => expandVariables(text, lookUp))
     return {
       env: [...variables].map(([name, value]) => ({ name, value })),
       mounts,
