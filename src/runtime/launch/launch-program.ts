@@ -17,7 +17,7 @@
 export type Architecture = 'amd64' | 'arm64'
 
 export const scriptAddress = 0x10000000
-const scriptMostBytes = 0x1000000
+export const scriptMostBytes = 0x1000000
 export const stepBytes = 72
 export const descriptors = { status: 3, script: 4 } as const
 

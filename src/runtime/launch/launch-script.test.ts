@@ -76,3 +76,18 @@ test('a failure is ignored, leads elsewhere, or ends the program with the step n
 test('a text with a zero in it is refused, since the kernel would see less of it', () => {
   assert.throws(() => new LaunchScript('amd64').text('a\0b'), /with a zero/)
 })
+
+test('an argument or a variable with a zero in it is refused as well', () => {
+  assert.throws(() => new LaunchScript('amd64').texts(['A=b', 'C=d\0e']), /with a zero/)
+})
+
+test('a script is never larger than what the program maps', () => {
+  const steps = new LaunchScript('amd64')
+  assert.throws(() => {
+    for (;;) steps.call('umask', [0])
+  }, /more than 16777216 bytes/)
+  const texts = new LaunchScript('amd64')
+  assert.throws(() => {
+    for (let count = 0; ; count++) texts.call('chdir', [`/${count}/${'a'.repeat(4000)}`])
+  }, /more than 16777216 bytes/)
+})

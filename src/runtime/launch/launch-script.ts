@@ -1,6 +1,6 @@
 /** What the launch program shall do: system calls in order, and the memory that they look at. */
 import { systemCallNumbers } from '#base/system-call-numbers.ts'
-import { type Architecture, scriptAddress, stepBytes } from '#runtime/launch/launch-program.ts'
+import { type Architecture, scriptAddress, scriptMostBytes, stepBytes } from '#runtime/launch/launch-program.ts'
 
 /** A place in the script's memory, or a step, whose address is known when the script is written. */
 export type Place = { readonly kind: 'memory' | 'step'; at: number }
@@ -15,7 +15,7 @@ export type StepOptions = {
   result?: Place
 }
 
-type Step = { name: string; number: number; args: ScriptArgument[]; options: StepOptions }
+type Step = { name: string; number: number; args: Exclude<ScriptArgument, string>[]; options: StepOptions }
 
 const words = { onError: 0, call: 1, firstArgument: 2, result: 8 }
 
@@ -38,7 +38,8 @@ export class LaunchScript {
   call(name: string, args: readonly ScriptArgument[], options: StepOptions = {}): Place {
     const number = this.#numbers.get(name)
     if (number === undefined) throw new Error(`there is no system call ${name}`)
-    this.#steps.push({ name, number, args: [...args], options })
+    this.#steps.push({ name, number, args: args.map((arg) => (typeof arg === 'string' ? this.text(arg) : arg)), options })
+    this.#mustFit(0)
     return { kind: 'step', at: this.#steps.length - 1 }
   }
 
@@ -78,6 +79,7 @@ export class LaunchScript {
   }
 
   bytes(content: Uint8Array): Place {
+    this.#mustFit(content.length)
     const padded = Buffer.alloc(Math.ceil(content.length / 8) * 8)
     padded.set(content)
     const place: Place = { kind: 'memory', at: this.#memoryBytes }
@@ -89,15 +91,14 @@ export class LaunchScript {
   text(value: string): Place {
     const known = this.#texts.get(value)
     if (known !== undefined) return known
-    if (value.includes('\0')) throw new Error('a text with a zero in it cannot be told to the kernel')
-    const place = this.bytes(Buffer.from(`${value}\0`))
+    const place = this.#endedByZero(value)
     this.#texts.set(value, place)
     return place
   }
 
   /** An array of addresses of texts, ended by 0: what programs are given. */
   texts(values: readonly string[]): Place {
-    const places = values.map((value) => this.bytes(Buffer.from(`${value}\0`)))
+    const places = values.map((value) => this.#endedByZero(value))
     return this.pointers([...places, undefined])
   }
 
@@ -121,8 +122,6 @@ export class LaunchScript {
 
   write(): Buffer {
     const memoryAt = this.#steps.length * stepBytes
-    for (const { args } of this.#steps)
-      for (const [index, arg] of args.entries()) if (typeof arg === 'string') args[index] = this.text(arg as string)
     const all = Buffer.alloc(memoryAt + this.#memoryBytes)
     const address = (place: Place): bigint => BigInt(scriptAddress + (place.kind === 'step' ? place.at * stepBytes : memoryAt + place.at))
     for (const [index, { number, args, options }] of this.#steps.entries()) {
@@ -141,5 +140,17 @@ export class LaunchScript {
     }
     for (const pointer of this.#pointers) all.writeBigInt64LE(address(pointer.place), memoryAt + pointer.at)
     return all
+  }
+
+  #endedByZero(value: string): Place {
+    if (value.includes('\0')) throw new Error('a text with a zero in it cannot be told to the kernel')
+    this.#mustFit(value.length)
+    return this.bytes(Buffer.from(`${value}\0`))
+  }
+
+  /** The program maps no more; and whoever describes a container in a few bytes must not make it many. */
+  #mustFit(moreBytes: number): void {
+    if (this.#steps.length * stepBytes + this.#memoryBytes + moreBytes > scriptMostBytes - 8)
+      throw new Error(`what it takes to start the process is more than ${scriptMostBytes} bytes`)
   }
 }

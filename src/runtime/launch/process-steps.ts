@@ -6,7 +6,11 @@ import { descriptors } from '#runtime/launch/launch-program.ts'
 import type { LaunchScript } from '#runtime/launch/launch-script.ts'
 import type { ProcessSpec } from '#runtime/launch/process-spec.ts'
 
+/** What the kernel takes of one argument or variable. */
+const mostTextBytes = 131_072
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+/** Of a file; a longer one is nowhere to be found. */
+const longestName = 255
 const cloexecFlag = 1
 const setDescriptorFlags = 2
 
@@ -100,12 +104,15 @@ function execute(script: LaunchScript, { args, env, directory, appArmorProfile }
     script.feed(opened, script.call('write', [0, text, text.length], { what: `apply the AppArmor profile ${appArmorProfile}` }), 0)
   }
   const [program = ''] = args
+  // As the kernel would say; here before each place of a long PATH is made a step.
+  if ([...args, ...env].some((text) => text.length >= mostTextBytes))
+    throw new Error(`exec: ${JSON.stringify(program.slice(0, 255))}: argument list too long`)
   const argv = script.texts(args)
   const environment = script.texts(env)
   const path = env.find((variable) => variable.startsWith('PATH='))?.slice('PATH='.length) ?? usualPath
   const places = program.includes('/')
     ? [program]
-    : path.split(':').map((place) => posix.join(isAbsolute(place) ? place : `/${place}`, program))
+    : [...new Set(path.split(':'))].map((place) => posix.join(isAbsolute(place) ? place : `/${place}`, program.slice(0, longestName + 1)))
   const last = places.at(-1) ?? program
   for (const place of places.slice(0, -1)) script.call('execve', [place, argv, environment], { onError: 'next' })
   script.call('execve', [last, argv, environment], {

@@ -210,6 +210,9 @@ function leaveNode(script: LaunchScript): void {
   for (const path of ['/proc', '/sys', '/dev']) script.call('mkdirat', [here, path, 0o755], { onError: 'next' })
 }
 
+/** What the kernel takes, with the zero at its end. */
+const longestPath = 4096
+
 const depthOf = ({ target }: { target: string }): number => target.split('/').length
 
 /** An image has one layer or several, which are put together where the root will be, and taken off again: what was opened stays. */
@@ -292,6 +295,8 @@ function makePlace(script: LaunchScript, target: string, isFile: boolean): void 
 }
 
 function makeDirectories(script: LaunchScript, path: string): void {
+  // The kernel's own word, before each part of it is made a step.
+  if (path.length >= longestPath) throw new Error(`mkdir ${path.slice(0, 255)}…: file name too long`)
   const parts = posix.normalize(path).split('/').filter(Boolean)
   for (let depth = 1; depth <= parts.length; depth++) {
     script.call('mkdirat', [here, `/${parts.slice(0, depth).join('/')}`, 0o755], { onError: 'next' })
