@@ -1,5 +1,5 @@
 /** Ways to ask a server for what costs it much to find, to show, or to refuse. */
-import { connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { oneAfterAnother, type Request, repeatedly, scaled, type WholeAttack } from './attack-outcome.ts'
 import { send, type Target } from './attack-run.ts'
 
@@ -48,16 +48,40 @@ function strangeWords(count: number): Request[] {
 /** Revisions that never come, asked for by many at once. */
 export const futureRevisions: WholeAttack = async (target, scale) => {
   const startedMs = performance.now()
-  const path = '/api/v1/namespaces/default/configmaps?resourceVersion=999999999999'
+  using client = new Streams(target)
   let requests = 0
   let answered = 0
   for (let round = 0; round < scaled(4, scale); round++) {
-    for (const { bytes } of await Promise.all(Array.from({ length: scaled(300, scale) }, () => send(target, 'GET', path)))) {
-      requests++
-      answered = Math.max(answered, bytes)
-    }
+    const streams = Array.from({ length: scaled(300, scale) }, () => client.get(`${maps}?resourceVersion=999999999999`))
+    const sizes = streams.map(async (stream) => {
+      let bytes = 0
+      for await (const piece of stream) bytes += (piece as Buffer).length
+      return bytes
+    })
+    requests += sizes.length
+    answered = Math.max(answered, ...(await Promise.all(sizes)))
   }
   return { requests, slowestMs: performance.now() - startedMs, answered }
+}
+
+/** Many requests of one connection. */
+class Streams implements Disposable {
+  readonly #session: ClientHttp2Session
+  readonly #token: string
+
+  constructor({ url, token }: Target) {
+    this.#session = connectHttp2(url, { rejectUnauthorized: false })
+    this.#session.on('error', () => {})
+    this.#token = token
+  }
+  get(path: string): ClientHttp2Stream {
+    const stream = this.#session.request({ ':path': path, authorization: `Bearer ${this.#token}` })
+    stream.on('error', () => {})
+    return stream
+  }
+  [Symbol.dispose](): void {
+    this.#session.destroy()
+  }
 }
 
 const secrets = '/api/v1/namespaces/default/secrets'
@@ -127,16 +151,10 @@ const forms = (): Request[] =>
     ])
 
 /** Watches of nothing, by selectors of thousands of terms, while what they do not want changes. */
-async function watchMany({ url, token }: Target, scale: number): Promise<number> {
-  const session = connectHttp2(url, { rejectUnauthorized: false })
-  session.on('error', () => {})
-  const watched = (path: string) => {
-    const stream = session.request({ ':path': path, authorization: `Bearer ${token}` })
-    stream.on('error', () => {})
-    return stream
-  }
+async function watchMany(target: Target, scale: number): Promise<number> {
+  using client = new Streams(target)
   const initial = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true'
-  const whole = watched(`${secrets}?${initial}&labelSelector=no%3Dthing`)
+  const whole = client.get(`${secrets}?${initial}&labelSelector=no%3Dthing`)
   await new Promise((resolve) => {
     whole.on('data', (piece: Buffer) => piece.includes('initial-events-end') && resolve(undefined))
     whole.on('close', resolve)
@@ -144,7 +162,7 @@ async function watchMany({ url, token }: Target, scale: number): Promise<number>
   const count = scaled(300, scale)
   const selector = numbered(990, (index) => `!no${index}`)
   const begun = Array.from({ length: count }, () => {
-    const stream = watched(`${maps}?watch=true&resourceVersion=0&labelSelector=no,${selector}`)
+    const stream = client.get(`${maps}?watch=true&resourceVersion=0&labelSelector=no,${selector}`)
     stream.resume()
     return new Promise((resolve) => stream.once('response', resolve).once('close', resolve))
   })
@@ -152,8 +170,7 @@ async function watchMany({ url, token }: Target, scale: number): Promise<number>
   const writes = scaled(50, scale)
   for (let index = 0; index < writes; index++) {
     const patch = JSON.stringify({ data: { count: String(index) } })
-    await send({ url, token }, 'PATCH', `${maps}/l0`, patch, 'application/merge-patch+json')
+    await send(target, 'PATCH', `${maps}/l0`, patch, 'application/merge-patch+json')
   }
-  session.destroy()
   return 1 + count + writes
 }
