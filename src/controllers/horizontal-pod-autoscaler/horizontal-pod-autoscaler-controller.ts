@@ -5,6 +5,8 @@ import type { V1Pod } from '#api/core/v1/types.gen.ts'
 import { type LabelSelector, parseLabelSelector } from '#api/meta/selector.ts'
 import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inTurns } from '#base/in-turns.ts'
+import type { Steps } from '#base/steps.ts'
 import { type DiscoveredResource, discover } from '#client/discovery.ts'
 import { type Action, AutoscalerMetrics } from '#controllers/horizontal-pod-autoscaler/autoscaler-metrics.ts'
 import { heapster } from '#controllers/horizontal-pod-autoscaler/heapster.ts'
@@ -235,7 +237,7 @@ async function measuredReplicas(
 ): Promise<{ replicas: number; name: string; metrics: V2MetricStatus[]; failure?: Error }> {
   const { client, clock, events, settings, metrics: recorder } = context
   const { usesHeapster, cpuInitializationMs, initialReadinessDelayMs, tolerance } = settings.horizontalPodAutoscaler
-  const { selector, pods } = selectedPods(autoscaler, target.status?.selector ?? '', status, context)
+  const { selector, pods } = await inTurns(selectedPods(autoscaler, target.status?.selector ?? '', status, context), clock)
   const specReplicas = target.spec?.replicas ?? 0
   const asked = {
     autoscaler,
@@ -286,12 +288,12 @@ const actionOf = (difference: number): Action => {
 }
 
 /** Pods that two autoscalers look at would be counted by both. */
-function selectedPods(
+function* selectedPods(
   autoscaler: V2HorizontalPodAutoscaler,
   text: string,
   status: StatusDraft,
   { cache, events, key }: ReconcileContext,
-): { selector: LabelSelector; pods: readonly V1Pod[] } {
+): Steps<{ selector: LabelSelector; pods: readonly V1Pod[] }> {
   const refuse = (event: string, reason: string, eventMessage: string, message = eventMessage): Error => {
     events.warning(HorizontalPodAutoscaler, autoscaler, event, eventMessage)
     status.set('ScalingActive', 'False', reason, message)
@@ -312,6 +314,8 @@ function selectedPods(
   const pods = cache.list(Pod, namespace).filter(({ metadata }) => selector.matches(metadata.labels))
   for (const [other, theirs] of selectors) {
     if (other === key || !other.startsWith(`${namespace}/`)) continue
+    // Each autoscaler of the namespace with each pod: others have their turn in between.
+    yield
     if (!pods.some(({ metadata }) => theirs.matches(metadata.labels))) continue
     const message = `pods by selector ${text} are controlled by more than one HPA (e.g. [${[key, other].sort().join(' ')}])`
     throw refuse('AmbiguousSelector', 'AmbiguousSelector', message)
