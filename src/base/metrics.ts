@@ -5,6 +5,8 @@ export type Labels = Readonly<Record<string, string>>
 export type Counter = {
   inc(labels?: Labels, by?: number): void /** The child for fixed labels, without the lookup. */
   with(labels: Labels): { inc(by?: number): void }
+  /** What the labels stand for is gone. */
+  remove(labels: Labels): void
 }
 export type Gauge = { set(value: number, labels?: Labels): void; add(by: number, labels?: Labels): void }
 export type Histogram = {
@@ -12,6 +14,7 @@ export type Histogram = {
   /** What was observed elsewhere: how many within each bucket, and beyond the last. */
   add(counts: readonly number[], sum: number, labels?: Labels): void
   with(labels: Labels): { observe(value: number): void }
+  remove(labels: Labels): void
 }
 
 type Family = { name: string; help: string; type: 'counter' | 'gauge' | 'histogram'; write(lines: string[]): void }
@@ -33,6 +36,7 @@ export class Metrics {
           },
         }
       },
+      remove: (labels) => series.remove(labels),
     }
   }
 
@@ -82,6 +86,7 @@ export class Metrics {
       observe: (value, labels) => series.get(labels).observe(value),
       add: (counts, sum, labels) => series.get(labels).add(counts, sum),
       with: (labels) => series.get(labels),
+      remove: (labels) => series.remove(labels),
     }
   }
 
@@ -125,8 +130,7 @@ class Series<T> {
     this.#make = make
   }
   get(labels: Labels = {}): T {
-    let key = ''
-    for (const name in labels) key += `${name}\u0000${labels[name]}\u0000`
+    const key = keyOf(labels)
     let found = this.#children.get(key)
     if (found === undefined) {
       found = { labels, child: this.#make() }
@@ -134,9 +138,18 @@ class Series<T> {
     }
     return found.child
   }
+  remove(labels: Labels): void {
+    this.#children.delete(keyOf(labels))
+  }
   *entries(): Iterable<[Labels, T]> {
     for (const { labels, child } of this.#children.values()) yield [labels, child]
   }
+}
+
+function keyOf(labels: Labels): string {
+  let key = ''
+  for (const name in labels) key += `${name}\u0000${labels[name]}\u0000`
+  return key
 }
 
 class HistogramChild {

@@ -6,6 +6,8 @@ export class ProxyMetrics {
   readonly #requests
   readonly #durations
   readonly #errors
+  /** What there are numbers for, by route and host. */
+  readonly #used = new Map<string, { requests: Set<string>; errors: Set<string> }>()
 
   constructor(metrics: Metrics) {
     this.#requests = metrics.counter('ingress_requests_total', 'Requests that were answered, by route, host, method and status.')
@@ -22,18 +24,46 @@ export class ProxyMetrics {
 
   add(counts: readonly RouteCounts[]): void {
     for (const { route, host, requests, durations, totalMs, errors } of counts) {
-      // `Ingress default/web`.
-      const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]*)\/(.*)$/.exec(route) ?? []
-      const labels = { kind, namespace, name, host }
+      const labels = labelsOf(route, host)
+      const used = this.#used.getOrInsertComputed(seriesKey(route, host), () => ({ requests: new Set(), errors: new Set() }))
       for (const [key, count] of Object.entries(requests)) {
-        const [method = '', status = ''] = key.split(' ')
-        this.#requests.inc({ ...labels, method, status }, count)
+        used.requests.add(key)
+        this.#requests.inc({ ...labels, ...requestLabels(key) }, count)
       }
       if (durations.some((count) => count > 0)) this.#durations.add(durations, totalMs / 1000, labels)
       for (const [key, count] of Object.entries(errors)) {
-        const [backend = '', reason = ''] = key.split(' ')
-        this.#errors.inc({ ...labels, backend, reason }, count)
+        used.errors.add(key)
+        this.#errors.inc({ ...labels, ...errorLabels(key) }, count)
       }
     }
   }
+
+  /** The route is no more, or no more at this host. */
+  remove(route: string, host: string): void {
+    const labels = labelsOf(route, host)
+    const used = this.#used.get(seriesKey(route, host))
+    this.#used.delete(seriesKey(route, host))
+    for (const key of used?.requests ?? []) this.#requests.remove({ ...labels, ...requestLabels(key) })
+    for (const key of used?.errors ?? []) this.#errors.remove({ ...labels, ...errorLabels(key) })
+    this.#durations.remove(labels)
+  }
+}
+
+/** Of a route at a host. */
+export const seriesKey = (route: string, host: string): string => `${route} ${host}`
+
+/** `Ingress default/web`. */
+function labelsOf(route: string, host: string): Record<'kind' | 'namespace' | 'name' | 'host', string> {
+  const [, kind = '', namespace = '', name = ''] = /^(\S+) ([^/]*)\/(.*)$/.exec(route) ?? []
+  return { kind, namespace, name, host }
+}
+
+function requestLabels(key: string): { method: string; status: string } {
+  const [method = '', status = ''] = key.split(' ')
+  return { method, status }
+}
+
+function errorLabels(key: string): { backend: string; reason: string } {
+  const at = key.lastIndexOf(' ')
+  return { backend: key.slice(0, at), reason: key.slice(at + 1) }
 }

@@ -3,9 +3,9 @@ import type { Clock } from '#base/clock.ts'
 import type { Logger } from '#base/log.ts'
 import { startThread, type Thread } from '#base/worker.ts'
 import type { ProxyListener, ProxyUpdate } from '#ingress/data-plane/ingress-proxy.ts'
+import { ProxyConfiguration } from '#ingress/data-plane/proxy-configuration.ts'
 import type { ProxyMetrics } from '#ingress/data-plane/proxy-metrics.ts'
 import type { ThreadOrder, ThreadReport } from '#ingress/data-plane/proxy-thread.ts'
-import { siteKey } from '#ingress/routing/route.ts'
 
 export type DataPlane = {
   /** Changes are in force a moment later. */
@@ -45,7 +45,7 @@ export class ProxyThreads implements DataPlane {
   }
 
   apply(update: ProxyUpdate): void {
-    this.#configuration.add(update)
+    for (const { name, host } of this.#configuration.add(update)) this.#metrics?.remove(name, host)
     for (const thread of this.#threads) thread.post({ kind: 'update', update })
   }
 
@@ -97,7 +97,8 @@ export class ProxyThreads implements DataPlane {
       return
     }
     if (report.kind === 'counts') {
-      this.#metrics?.add(report.counts)
+      // What a route did in its last second would bring its numbers back.
+      this.#metrics?.add(report.counts.filter(({ route, host }) => route === '' || this.#configuration.has(route, host)))
       return
     }
     const waiting = this.#waiting.get(report.id)
@@ -127,32 +128,5 @@ export class ProxyThreads implements DataPlane {
       this.#ask(thread, (id) => ({ kind: 'listen', id, at })).catch((error: unknown) =>
         this.#logger.error('ingress: failed to listen again', { host: at.host, port: at.port, error: String(error) }),
       )
-  }
-}
-
-/** The sum of updates. */
-class ProxyConfiguration {
-  readonly #sites = new Map<string, ProxyUpdate['sites'][number]>()
-  readonly #backends = new Map<string, ProxyUpdate['backends'][number]>()
-  readonly #pairs = new Map<string, ProxyUpdate['pairs'][number]>()
-  readonly #certificates = new Map<string, ProxyUpdate['certificates'][number]>()
-
-  add(update: ProxyUpdate): void {
-    for (const site of update.sites) this.#sites.set(siteKey(site), site)
-    for (const key of update.removedSites) this.#sites.delete(key)
-    for (const entry of update.backends) this.#backends.set(entry[0], entry)
-    for (const key of update.removedBackends) this.#backends.delete(key)
-    for (const entry of update.pairs) this.#pairs.set(entry[0], entry)
-    for (const secret of update.removedPairs) this.#pairs.delete(secret)
-    for (const each of update.certificates) this.#certificates.set(`${each.listener} ${each.host}`, each)
-    for (const { listener, host } of update.removedCertificates) this.#certificates.delete(`${listener} ${host}`)
-  }
-
-  everything(): ProxyUpdate {
-    return {
-      ...{ sites: [...this.#sites.values()], backends: [...this.#backends.values()] },
-      ...{ pairs: [...this.#pairs.values()], certificates: [...this.#certificates.values()] },
-      ...{ removedSites: [], removedBackends: [], removedPairs: [], removedCertificates: [] },
-    }
   }
 }

@@ -9,7 +9,7 @@ export type RouteCounts = {
   /** Of the route: `Ingress default/web`, and the host it is for; both empty for requests that no route is for. */
   readonly route: string
   readonly host: string
-  /** By method and status: `GET 200`. */
+  /** By method and status: `GET 200`; `4xx` for one that nobody has heard of. */
   readonly requests: Record<string, number>
   /** One for each bound, and one for what is beyond. */
   readonly durations: number[]
@@ -23,6 +23,16 @@ const usualMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT',
 /** Clients may send any word. */
 const methodOf = (method: string): string => (usualMethods.has(method) ? method : 'other')
 
+/** Those that are registered, and the one for clients that left. A backend may answer with any number: the others count by their first digit. */
+const usualStatuses: ReadonlySet<number> = new Set([
+  ...[200, 201, 202, 203, 204, 205, 206, 207, 208, 226, 300, 301, 302, 303, 304, 305, 307, 308],
+  ...[400, 401, 402, 403, 404, 405, 406, 407, 408, 409, 410, 411, 412, 413, 414, 415, 416, 417, 421, 422, 423, 424, 425, 426],
+  ...[428, 429, 431, 451, 499, 500, 501, 502, 503, 504, 505, 506, 507, 508, 511, 101],
+])
+
+const requestKey = (method: string, status: number): string =>
+  `${methodOf(method)} ${usualStatuses.has(status) ? status : `${Math.floor(status / 100)}xx`}`
+
 const nothing = (route: string, host: string): RouteCounts => ({
   ...{ route, host, requests: {}, durations: new Array<number>(durationBoundsMs.length + 1).fill(0) },
   ...{ totalMs: 0, errors: {} },
@@ -34,7 +44,7 @@ export class RequestCounts {
 
   answered(route: Route, method: string, status: number, durationMs: number): void {
     const counts = this.#of(route)
-    const key = `${methodOf(method)} ${status}`
+    const key = requestKey(method, status)
     counts.requests[key] = (counts.requests[key] ?? 0) + 1
     counts.totalMs += durationMs
     let index = 0
@@ -50,7 +60,7 @@ export class RequestCounts {
 
   refused(method: string, status: number): void {
     this.#unrouted ??= nothing('', '')
-    const key = `${methodOf(method)} ${status}`
+    const key = requestKey(method, status)
     this.#unrouted.requests[key] = (this.#unrouted.requests[key] ?? 0) + 1
   }
 
