@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gunzip } from '#base/compression.ts'
-import { nodeFiles } from '#base/files.ts'
+import { type Files, nodeFiles } from '#base/files.ts'
 import { type LogRecord, recordingLogger, silentLogger } from '#base/log.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { LogRotation } from '#kubelet/runtimes/cri/log-rotation.ts'
@@ -146,3 +146,56 @@ test('a log that the runtime will not leave stays where it is', () =>
     assert.deepEqual(readdirSync(directory), ['0.log'])
     assert.equal(readFileSync(log, 'utf8'), 'long enough to be put aside')
   }, new Error('no')))
+
+test('a log of any size is compressed piece by piece, and none is read as a whole', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rotation-'))
+  const clock = new VirtualClock()
+  const logFile = join(directory, '0.log')
+  const content = Buffer.alloc(3_000_000, 'all work and no play\n')
+  const refused = () => Promise.reject(new Error('File size (2147483649) is greater than 2 GiB'))
+  using rotation = new LogRotation({
+    ...{ clock, files: { ...nodeFiles, read: refused, readText: refused }, logger: silentLogger },
+    ...{ maxBytes: 10, maxFiles: 4, everyMs: 3_600_000 },
+    logs: () => [{ id: 'c', logFile }],
+    reopen: async () => writeFileSync(logFile, ''),
+  })
+  try {
+    // Left by a run that was stopped at its work.
+    writeFileSync(`${logFile}.20250101-000000.tmp`, 'half')
+    for (let round = 0; round < 2; round++) {
+      writeFileSync(logFile, content)
+      await clock.advance({ seconds: 10 })
+      await rotation.rotateAll()
+    }
+    const [, older = '', ...rest] = readdirSync(directory).sort()
+    assert.deepEqual([older, rest], ['0.log.20260101-000010.gz', ['0.log.20260101-000020']])
+    assert.deepEqual(await gunzip(readFileSync(join(directory, older))), content)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})
+
+test('a log is put aside though those before it cannot be compressed', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'rotation-'))
+  const clock = new VirtualClock()
+  const logFile = join(directory, '0.log')
+  const open: Files['open'] = () => Promise.reject(new Error('ENOSPC: no space left on device'))
+  const records: LogRecord[] = []
+  using rotation = new LogRotation({
+    ...{ clock, files: { ...nodeFiles, open }, logger: recordingLogger(records), maxBytes: 10, maxFiles: 4, everyMs: 3_600_000 },
+    logs: () => [{ id: 'c', logFile }],
+    reopen: async () => writeFileSync(logFile, ''),
+  })
+  try {
+    for (let round = 0; round < 6; round++) {
+      writeFileSync(logFile, 'long enough to be put aside')
+      await clock.advance({ seconds: 10 })
+      await rotation.rotateAll()
+      assert.equal(readFileSync(logFile, 'utf8'), '')
+    }
+    assert.equal(readdirSync(directory).length, 4)
+    assert.equal(records.length, 5)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})

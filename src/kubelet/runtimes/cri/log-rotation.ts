@@ -1,8 +1,8 @@
 /** Keeps the logs of running containers from filling the disk: a file that has grown too long is put aside and another one begun. */
 import { basename, dirname, join } from 'node:path'
 import type { Clock, Timer } from '#base/clock.ts'
-import { gzip } from '#base/compression.ts'
-import type { Files } from '#base/files.ts'
+import { gzipPieces } from '#base/compression.ts'
+import type { Files, OpenFile } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
 
 export type RotationPolicy = {
@@ -23,6 +23,10 @@ export type LogRotationOptions = RotationPolicy & {
   /** The runtime shall write to a new file of the same name. */
   reopen(id: string): Promise<void>
 }
+
+const pieceBytes = 1 << 20
+/** Of what is being compressed; what an earlier run has left of it is worth nothing. */
+const draft = '.tmp'
 
 export const usualRotation: RotationPolicy = { maxBytes: 10 * 2 ** 20, maxFiles: 5, everyMs: 10_000 }
 
@@ -57,18 +61,17 @@ export class LogRotation implements Disposable {
   async #rotateEach(due: Iterable<{ id: string; logFile: string }>): Promise<void> {
     const { files, logger, maxBytes } = this.#options
     for (const { id, logFile } of due) {
-      try {
-        const { sizeBytes = 0 } = (await files.stat(logFile)) ?? {}
-        if (sizeBytes >= maxBytes) await this.#rotate(id, logFile)
-      } catch (error) {
-        logger.warn('failed to rotate container log', { logFile, error: String(error) })
-      }
+      const failed = (error: unknown) => logger.warn('failed to rotate container log', { logFile, error: String(error) })
+      const { sizeBytes = 0 } = (await files.stat(logFile).catch(failed)) ?? {}
+      if (sizeBytes < maxBytes) continue
+      // Neither keeps the other from being done: a log that is not put aside grows, and so do those that are not tidied.
+      await this.#rotate(id, logFile).catch(failed)
+      await this.#tidy(logFile).catch(failed)
     }
   }
 
   async #rotate(id: string, logFile: string): Promise<void> {
     const { clock, files, reopen } = this.#options
-    await this.#tidy(logFile)
     const aside = `${logFile}.${timestamp(clock.now())}`
     // One was put aside within this very second: it is the next look's.
     for (const path of [aside, `${aside}.gz`]) if ((await files.stat(path)) !== undefined) return
@@ -85,17 +88,35 @@ export class LogRotation implements Disposable {
   async #tidy(logFile: string): Promise<void> {
     const { files, maxFiles } = this.#options
     const directory = dirname(logFile)
-    const aside = (await files.list(directory)).filter((name) => name.startsWith(`${basename(logFile)}.`))
+    const found = (await files.list(directory)).filter((name) => name.startsWith(`${basename(logFile)}.`))
+    const aside = new Set(found.filter((name) => !name.endsWith(draft)))
     // What was being compressed when we were stopped is there twice.
-    const kept = aside.filter((name) => !aside.includes(`${name}.gz`))
-    const oldest = kept.slice(0, Math.max(0, kept.length - Math.max(0, maxFiles - 2)))
-    for (const name of aside) if (oldest.includes(name) || !kept.includes(name)) await files.remove(join(directory, name))
-    for (const name of kept) {
-      if (oldest.includes(name) || name.endsWith('.gz')) continue
-      const path = join(directory, name)
-      await files.write(`${path}.gz`, await gzip(await files.read(path)), { mode: 0o640 })
-      await files.remove(path)
+    const kept = [...aside].filter((name) => !aside.has(`${name}.gz`)).slice(-Math.max(1, maxFiles - 1))
+    const isKept = new Set(kept)
+    for (const name of found) if (!isKept.has(name)) await files.remove(join(directory, name))
+    for (const name of kept.slice(0, -1)) if (!name.endsWith('.gz')) await this.#compress(join(directory, name))
+  }
+
+  /** Piece by piece: a container may have written more in one round than fits into memory. */
+  async #compress(path: string): Promise<void> {
+    const { files } = this.#options
+    {
+      await using source = await files.open(path, 'r')
+      await using target = await files.open(`${path}${draft}`, 'w', 0o640)
+      for await (const piece of gzipPieces(piecesOf(source))) await target.write(piece)
+      await target.sync()
     }
+    await files.rename(`${path}${draft}`, `${path}.gz`)
+    await files.remove(path)
+  }
+}
+
+async function* piecesOf(file: Pick<OpenFile, 'readAt'>): AsyncGenerator<Uint8Array> {
+  for (let at = 0; ; ) {
+    const piece = await file.readAt(at, pieceBytes)
+    if (piece.length > 0) yield piece
+    if (piece.length < pieceBytes) return
+    at += piece.length
   }
 }
 
