@@ -39,9 +39,6 @@ export function selectionOf(
   const labels = labelSelector === '' ? undefined : readLabelSelector(labelSelector)
   const fields = fieldSelector === '' ? undefined : readFieldSelector(definition, fieldSelector)
   const isAll = labels === undefined && fields === undefined
-  const ownFields = [...new Set(fields?.terms.map(({ field }) => field))].filter((field) => !field.startsWith('metadata.'))
-  const hasToParse = (cached: CachedObject): boolean =>
-    (labels !== undefined && !cached.isKnown) || ownFields.some((field) => !cached.hasRead(field))
   const comparing = objectCost + termCost * ((labels?.requirements.length ?? 0) + (fields?.terms.length ?? 0))
   return {
     namespace,
@@ -54,7 +51,17 @@ export function selectionOf(
       return fields === undefined || fields.matches((field) => fieldOf(definition, field, cached))
     },
     isCostly: comparing > objectCost + termCost * cheapTerms,
-    cost: isAll ? () => objectCost : (cached) => (hasToParse(cached) ? comparing + cached.value.byteLength : comparing),
+    cost: isAll ? costOfAny : costOf(labels, fields, comparing),
+  }
+}
+
+const costOfAny: Selection['cost'] = () => objectCost
+
+function costOf(labels: LabelSelector | undefined, fields: FieldSelector | undefined, comparing: number): Selection['cost'] {
+  const ownFields = [...new Set(fields?.terms.map(({ field }) => field))].filter((field) => !field.startsWith('metadata.'))
+  return (cached) => {
+    const hasToParse = (labels !== undefined && !cached.isKnown) || ownFields.some((field) => !cached.hasRead(field))
+    return hasToParse ? comparing + cached.value.byteLength : comparing
   }
 }
 
