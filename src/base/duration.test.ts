@@ -70,3 +70,12 @@ test('a length of time is never negative', () => {
   for (const text of ['0', '30s', '1m30s', '500ms', '1.5h', '100us']) assert.equal(lengthOfTimeMs(text), parseDurationMs(text), text)
   for (const text of ['', '30', '-1s', 's', '1d', '1m30', ' 1s']) assert.equal(lengthOfTimeMs(text), undefined, text)
 })
+
+test('a megabyte is no duration, whatever it says', () => {
+  for (const text of ['1s'.repeat(500_000), `${'0'.repeat(1_000_000)}s`, `0.${'0'.repeat(1_000_000)}s`, '\n'.repeat(1_000_000)]) {
+    assert.throws(
+      () => parseDuration(text),
+      (error: Error) => error.message.startsWith('time: invalid duration "') && error.message.length < 300_000,
+    )
+  }
+})

@@ -158,7 +158,7 @@ export class Check<out T> {
       this.errors.push(furtherErrors)
       return
     }
-    const field = place ?? (this.path || '<nil>')
+    const field = cut(place ?? (this.path || '<nil>'))
     const body = titles[type] + rest()
     this.errors.push({ type, field, body })
     reportedBytes.set(this.errors, (reportedBytes.get(this.errors) ?? 0) + field.length + body.length)
@@ -235,14 +235,15 @@ export type DynamicCheck = Check<any>
 export const omittedValue = Symbol('omitted value')
 
 /** A value is quoted whole unless it is longer than anybody reads. */
-export function cut(text: string): string {
-  return text.length <= maxQuotedChars ? text : `${text.slice(0, maxQuotedChars)}...`
+export function cut(text: string, longestChars = maxQuotedChars): string {
+  return text.length <= longestChars ? text : `${text.slice(0, longestChars)}...`
 }
 
 /** Go's %v for numbers and booleans, %q for strings, JSON for the rest. */
 function shown(value: unknown): string {
   if (value === undefined || value === null) return 'null'
-  if (typeof value === 'string') return quoted(value)
+  // Of a megabyte only what is told is quoted.
+  if (typeof value === 'string') return quoted(value.length <= maxQuotedChars ? value : value.slice(0, maxQuotedChars + 1))
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   return goJson(value)
 }
@@ -255,7 +256,8 @@ function goJson(value: unknown): string {
 /** Go's strconv.Quote. */
 export function quoted(text: string): string {
   if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`
-  if (/^[ -~]*$/.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
+  // JSON escapes these alike, and a megabyte of them twenty times as fast.
+  if (/^[ -~\b\f\n\r\t]*$/.test(text)) return JSON.stringify(text)
   return `"${text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, escaped)}"`
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FieldError } from './check.ts'
+import { Check, type FieldError } from './check.ts'
 import { genericServerResponse, isExpired, isNotFound, isReason, retryAfterSeconds } from './server-response.ts'
 import * as status from './status-error.ts'
 
@@ -187,4 +187,14 @@ test('failures are told apart by reason, or by code when the reason is unknown',
   assert.equal(retryAfterSeconds(status.tooManyRequests('x', 5)), 5)
   assert.equal(retryAfterSeconds(status.serverTimeout(pods, 'get', 0)), 0)
   assert.equal(retryAfterSeconds(status.timeout('x')), undefined)
+})
+
+test('a refusal quotes no more of a megabyte than anybody reads', () => {
+  const megabyte = '"\n'.repeat(500_000)
+  const check = new Check(megabyte, megabyte)
+  check.invalid(megabyte)
+  const refused = status.invalid({ group: '', kind: 'Secret' }, megabyte, check.errors)
+  assert.ok(Buffer.byteLength(JSON.stringify(refused.status)) < 2 << 20, `${JSON.stringify(refused.status).length}`)
+  assert.deepEqual(Object.keys(refused.status), Object.keys(status.notFound(pods, 'a').status))
+  assert.ok(JSON.stringify(status.badRequest(megabyte).status).length < 2 << 20)
 })

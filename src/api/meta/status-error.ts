@@ -5,7 +5,7 @@ import { defined } from '#base/defined.ts'
 import { errorMessage } from '#base/error-message.ts'
 import { omitEmpty } from '#base/omit-empty.ts'
 import { aggregateMessages, fieldErrorText } from './aggregate.ts'
-import { type FieldError, furtherErrors, quoted } from './check.ts'
+import { cut, type FieldError, furtherErrors, quoted } from './check.ts'
 import { type GroupKind, type GroupResource, groupKindText, groupResourceText } from './gvk.ts'
 
 export type StatusReason =
@@ -35,8 +35,9 @@ export class StatusError extends Error {
   readonly status: V1Status
 
   constructor(status: V1Status, options?: ErrorOptions) {
-    super(status.message, options)
-    this.status = status
+    const told = withoutExcess(status)
+    super(told.message, options)
+    this.status = told
   }
 
   get code(): number {
@@ -45,6 +46,21 @@ export class StatusError extends Error {
 
   get reason(): string {
     return this.status.reason ?? ''
+  }
+}
+
+/** What a client sent is quoted in what is wrong with it, and may be megabytes. */
+const longestMessage = 512 * 1024
+const longestName = 16 * 1024
+
+function withoutExcess(status: V1Status): V1Status {
+  const { message = '', details } = status
+  const name = details?.name ?? ''
+  if (message.length <= longestMessage && name.length <= longestName) return status
+  return {
+    ...status,
+    message: cut(message, longestMessage),
+    ...(name === '' ? {} : { details: { ...details, name: cut(name, longestName) } }),
   }
 }
 

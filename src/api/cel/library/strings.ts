@@ -114,7 +114,7 @@ function join(list: CelList, separator: string): string {
   return texts.join(separator)
 }
 
-const quoted = (text: string): string => `"${[...text.toWellFormed()].map((char) => shortEscapes[char] ?? char).join('')}"`
+const quoted = (text: string): string => `"${text.toWellFormed().replace(/["\\\p{Cc}]/gu, (char) => shortEscapes[char] ?? char)}"`
 
 const strings = listOf(string)
 

@@ -1,4 +1,5 @@
 /** The order and the identity of items in lists that strategic merge patches merge. */
+import { cut } from '../check.ts'
 import { goPrint, goTypeOf } from './go-print.ts'
 import { fieldOf, isObject, type JsonObject, type JsonValue } from './json-value.ts'
 import { PatchError } from './patch-error.ts'
@@ -12,7 +13,7 @@ export function identityBy(mergeKey: string): Identity {
 
 export function mergeKeyOf(item: JsonObject, mergeKey: string): JsonValue {
   const value = fieldOf(item, mergeKey)
-  if (value === undefined) throw new PatchError('internal', `map: ${goPrint(item)} does not contain declared merge key: ${mergeKey}`)
+  if (value === undefined) throw new PatchError('internal', `map: ${cut(goPrint(item))} does not contain declared merge key: ${mergeKey}`)
   return value
 }
 

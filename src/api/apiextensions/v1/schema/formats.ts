@@ -60,9 +60,13 @@ export function isKnownFormat(format: string, type = ''): boolean {
 /** Units by all their names; the last may go on, as in `minutes`. */
 const units = ['ns nano', 'us µs micro', 'ms milli', 's sec', 'm min', 'h hr hour', 'd day', 'w wk week'].map((names) => names.split(' '))
 
+/** Upstream has no limit; half a million words would hold up everybody. */
+const longestDuration = 10_000
+
 /** Go's own form, or any number with a unit anywhere. */
 function isDuration(text: string): boolean {
   if (isGoDuration(text)) return true
+  if (text.length > longestDuration) return false
   for (const [, unit = ''] of text.matchAll(/\d\s*([A-Za-zµ]+)/g)) {
     const name = unit.toLowerCase()
     if (units.some((names) => names.includes(name) || name.startsWith(names.at(-1) as string))) return true
