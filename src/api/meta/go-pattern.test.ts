@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aboutInstructions, goPattern } from '#api/meta/go-pattern.ts'
+import { aboutInstructions, goMatches, goPattern } from '#api/meta/go-pattern.ts'
 
 test('a pattern is compiled once, finds what Go would, and one that Go refuses is refused each time', () => {
   const pattern = '^(?i)[a-z]+\\z'
@@ -37,4 +37,20 @@ test('the size of a compiled pattern is known beforehand, roughly', () => {
     const [about, size] = [aboutInstructions(pattern), goPattern(pattern).programSize()]
     assert.ok(about >= size / 2 && about <= 4 * size + 20, `${pattern}: ${about} instead of ${size}`)
   }
+})
+
+test('a long text is matched as a short one is', () => {
+  for (const [pattern, unit, isMatch] of [
+    ['^(a+)+(b|c)*$', 'a', true],
+    ['^[a-z]{1,63}$', 'a', false],
+    ['é😀$', 'é😀', true],
+    ['\\bx\\b', 'x ', true],
+    ['(a|b)*c', 'ab', false],
+  ] as const) {
+    for (const count of [100, 50_000]) assert.equal(goMatches(pattern, unit.repeat(count)), isMatch, `${pattern} ${count}`)
+  }
+})
+
+test('a megabyte of what nobody closes is no pattern', () => {
+  for (const char of '([{') assert.throws(() => goPattern(char.repeat(1_000_000)), /error parsing regexp: expression too large/)
 })

@@ -9,6 +9,10 @@ const mostCompiled = 1000
 /** Compiled, an instruction takes more than a hundred bytes, and half a microsecond to make. */
 const mostInstructions = 200_000
 const mostInstructionsOfOne = 20_000
+/** To find out that a class of characters nobody closes is none takes time as well. */
+const longestPattern = 200_000
+/** Those of a text that is longer are matched by states made on the way: ten times as fast, but up to megabytes that stay with the pattern. */
+const longText = 16 * 1024
 let instructions = 0
 
 /**
@@ -21,7 +25,7 @@ export function goPattern(pattern: string): RE2JS {
   loaded ??= (createRequire(import.meta.url)('re2js') as { RE2JS: typeof RE2JS }).RE2JS
   const size = aboutInstructions(pattern)
   // Go's word for those that are too large for it.
-  if (size > mostInstructionsOfOne) throw new Error('error parsing regexp: expression too large')
+  if (size > mostInstructionsOfOne || pattern.length > longestPattern) throw new Error('error parsing regexp: expression too large')
   const read = loaded.compile(pattern)
   if (compiled.size >= mostCompiled || instructions + size > mostInstructions) {
     compiled.clear()
@@ -30,6 +34,14 @@ export function goPattern(pattern: string): RE2JS {
   compiled.set(pattern, read)
   instructions += size
   return read
+}
+
+/** Whether the pattern is found anywhere in the text. */
+export function goMatches(pattern: string, text: string): boolean {
+  const known = goPattern(pattern)
+  if (text.length <= longText || loaded === undefined) return known.matcher(text).find()
+  // A copy, so that its states go with it.
+  return loaded.compile(pattern).test(text)
 }
 
 /** Of what a pattern is compiled to; read loosely, since what is no pattern is refused elsewhere. */
@@ -51,10 +63,10 @@ export function aboutInstructions(pattern: string): number {
         add(1)
         break
       case '(':
-        groups.push(0)
+        groups.push(1)
         break
       case ')':
-        add((groups.length > 1 ? (groups.pop() as number) : 0) + 2)
+        add((groups.length > 1 ? (groups.pop() as number) : 1) + 1)
         break
       case '{': {
         const { times, end } = repetition(pattern, at)

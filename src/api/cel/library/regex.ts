@@ -4,7 +4,7 @@ import type { RE2JS } from 're2js'
 import { int, listOf, string } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, member } from '#api/cel/types/declarations.ts'
 import { ArrayList, CelError } from '#api/cel/values/value.ts'
-import { goPattern } from '#api/meta/go-pattern.ts'
+import { goMatches, goPattern } from '#api/meta/go-pattern.ts'
 import { errorMessage } from '#base/error-message.ts'
 
 export function regexOf(pattern: string): RE2JS {
@@ -13,6 +13,11 @@ export function regexOf(pattern: string): RE2JS {
   } catch (error) {
     throw new CelError(regexComplaint(pattern, error))
   }
+}
+
+export function isFound(pattern: string, text: string): boolean {
+  regexOf(pattern)
+  return goMatches(pattern, text)
 }
 
 /** Go's words: what is wrong, and with which part of the pattern. */

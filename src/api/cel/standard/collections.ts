@@ -1,5 +1,5 @@
 /** Indices, membership, sizes, and the functions every string has. */
-import { regexOf } from '#api/cel/library/regex.ts'
+import { isFound } from '#api/cel/library/regex.ts'
 import { bool, bytes, dyn, int, listOf, mapOf, parameter, string, typeOf } from '#api/cel/types/cel-type.ts'
 import { declare, type FunctionDeclaration, type Implementation, member, plain } from '#api/cel/types/declarations.ts'
 import { isEqual } from '#api/cel/values/compare.ts'
@@ -50,10 +50,7 @@ const isIn: Implementation = (value, container) => {
   return false
 }
 
-const matches: Implementation = (text, pattern) =>
-  regexOf(pattern as string)
-    .matcher(text as string)
-    .find()
+const matches: Implementation = (text, pattern) => isFound(pattern as string, text as string)
 const both = [string, string]
 
 export const collections: readonly FunctionDeclaration[] = [

@@ -8,7 +8,7 @@ import { isSchema, itemSchema } from '#api/apiextensions/v1/schema/walk.ts'
 import type { V1JSONSchemaProps } from '#api/apiextensions/v1/types.gen.ts'
 import { codePointCount } from '#api/cel/values/size.ts'
 import { type Check, quoted } from '#api/meta/check.ts'
-import { goPattern } from '#api/meta/go-pattern.ts'
+import { goMatches } from '#api/meta/go-pattern.ts'
 import { equalJson } from '#api/meta/patch/json-value.ts'
 import { sortedJson } from '#api/structural/sorted-json.ts'
 import { append } from '#base/append.ts'
@@ -113,7 +113,7 @@ function stringFaults(text: string, { maxLength, minLength, pattern }: Schema, p
   if (minLength != null && length < minLength) {
     return [invalidFault(path, text, `${path} in body should be at least ${minLength} chars long`)]
   }
-  if (pattern && !goPattern(pattern).matcher(text).find()) {
+  if (pattern && !goMatches(pattern, text)) {
     return [invalidFault(path, text, `${path} in body should match '${pattern}'`)]
   }
   return []
