@@ -1,11 +1,11 @@
 /**
  * Requests that are meant to hurt: `npm run attack`. For every list and map field of every kind creates, updates, patches and applies
- * with 3,000 and 20,000 entries, and then other ways to ask too much of a server. Says what each cost, and how long another client
- * waited for a GET meanwhile. Fails where the server answers 500, or too much, or somebody else too late.
+ * with 3,000 and 20,000 entries, for every text some of 100 KB and of 1 MB, and then other ways to ask too much of a server. Says what
+ * each cost, and how long another client waited for a GET meanwhile. Fails where the server answers 500, or too much, or somebody else too late.
  *
  * `--counts 3000`: other numbers of entries. `--kind Pod`: one kind alone. `--groups apps,batch`: those alone. `--every 10`: one field of ten.
- * `--thorough`: each verb at each place, where otherwise a type is attacked with all verbs in one place only. `--only fields`, `--only others`,
- * `--only 'ping flood'`: one part.
+ * `--thorough`: each verb at each place, where otherwise a type is attacked with all verbs in one place only. `--only fields`, `--only strings`,
+ * `--only others`, `--only 'ping flood'`: one part.
  * `--turn-limit 50`: how long a turn of the event loop may take, in processor time, as the least of several attempts.
  * `--verbose`: each request. `--summary FILE`: keeps the table, after each row.
  */
@@ -14,6 +14,8 @@ import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { builtInKinds } from '#api/kinds.ts'
 import { attackFields } from '../test/e2e/attack/attack-fields.ts'
+import type { Cost } from '../test/e2e/attack/attack-run.ts'
+import { attackStrings } from '../test/e2e/attack/attack-strings.ts'
 import { emptyRow, type Row, rowText, summaryText, tableHead } from '../test/e2e/attack/attack-table.ts'
 import { Bystander, percentile } from '../test/e2e/attack/bystander.ts'
 import { isExpectedFailure } from '../test/e2e/attack/expected-failure.ts'
@@ -37,8 +39,8 @@ const { values: flags } = parseArgs({
     summary: { type: 'string', default: '' },
   },
 })
-if (!['', 'fields', 'others', ...Object.keys(otherAttacks)].includes(flags.only)) {
-  console.error(`there is no attack ${JSON.stringify(flags.only)}: fields, others, ${Object.keys(otherAttacks).join(', ')}`)
+if (!['', 'fields', 'strings', 'others', ...Object.keys(otherAttacks)].includes(flags.only)) {
+  console.error(`there is no attack ${JSON.stringify(flags.only)}: fields, strings, others, ${Object.keys(otherAttacks).join(', ')}`)
   process.exit(2)
 }
 /** What is wrong is quoted: an answer may be larger than the request, but not without end. */
@@ -58,6 +60,7 @@ const longest = 'large lists'
 const historyMs = 8 * 60_000
 /** As users have them. */
 const fewEntries = 3
+const stringSizes = [100_000, 1_000_000] as const
 /** Everything that can be served. */
 const gates = new Set(builtInKinds.flatMap(({ featureGate = [] }) => featureGate))
 const gateFlags = ['--feature-gates', [...gates].map((gate) => `${gate}=true`).join(',')]
@@ -152,7 +155,7 @@ function keep(): void {
   writeFileSync(flags.summary, summaryText({ rows, problems, longestTurns, minutes: (performance.now() - startedMs) / 60_000, load }))
 }
 
-type IsChosen = NonNullable<Parameters<typeof attackFields>[1]['isChosen']>
+type IsChosen = (field: { apiVersion: string; kind: string }, index: number) => boolean
 /** As the flags say. */
 const isAsked: IsChosen = (field, index) => (flags.kind === '' || flags.kind === field.kind) && index % Number(flags.every) === 0
 
@@ -160,15 +163,18 @@ const costs: (TurnCost & { waitMs: number })[] = []
 const shown = ({ field, verb, variant, count, status, ms, waitMs, turnMs, sentBytes, answeredBytes }: (typeof costs)[number]) =>
   `${turnMs.toFixed(0).padStart(5)} ms in one turn, ${ms.toFixed(0).padStart(6)} ms in all, another ${waitMs.toFixed(0)} ms  ${status}  ${sentBytes} -> ${answeredBytes} bytes  ${verb} ${field.apiVersion} ${field.kind} ${field.path.join('.')} x ${count} ${variant}`
 
-async function fieldsOf(group: string, attacked: Attacked): Promise<void> {
+const counts = flags.counts.split(',').map(Number)
+
+async function attackedGroup(part: 'fields' | 'strings', group: string, attacked: Attacked): Promise<void> {
   const { metered, bystander } = attacked
-  const named = emptyRow(`fields of ${group || 'core'}`, residentMiB(attacked.pid))
+  const named = emptyRow(`${part} of ${group || 'core'}`, residentMiB(attacked.pid))
   await attacked.attack(named, async (row) => {
-    const attacks = attackFields(metered.cluster, {
-      counts: flags.counts.split(',').map(Number),
-      isThorough: flags.thorough,
-      isChosen: (field, index) => groupOf(field.apiVersion) === group && isAsked(field, index),
-    })
+    const isChosen: IsChosen = (field, index) => groupOf(field.apiVersion) === group && isAsked(field, index)
+    const isThorough = flags.thorough
+    const attacks: AsyncIterable<Cost<string>> =
+      part === 'fields'
+        ? attackFields(metered.cluster, { counts, isThorough, isChosen })
+        : attackStrings(metered.cluster, { sizes: stringSizes, isThorough, isChosen })
     const long: (typeof costs)[number][] = []
     await metered.longestTurnMs()
     for await (const cost of attacks) {
@@ -220,23 +226,26 @@ const isWanted = (name: string) => flags.only === name || flags.only === 'others
 
 await using attacked = await Attacked.start()
 
-if (flags.only !== '' && flags.only !== 'fields') console.log(`${attacked.usualMiB} MiB at rest\n${tableHead}`)
+if (flags.only !== '' && flags.only !== 'fields' && flags.only !== 'strings') console.log(`${attacked.usualMiB} MiB at rest\n${tableHead}`)
 await using longRemembered = isWanted(longest) ? await Attacked.start() : undefined
 let settling: Promise<void> | undefined
 if (longRemembered !== undefined) {
   const row = await other(longest, longRemembered)
   settling = longRemembered.settle(row, historyMs).then(() => tell(row))
 }
-if (flags.only === '' || flags.only === 'fields') {
+for (const part of ['fields', 'strings'] as const) {
+  if (flags.only !== '' && flags.only !== part) continue
   const { longFields } = await import('../test/e2e/attack/long-fields.ts')
   const chosen = longFields().filter(({ kind }) => flags.kind === '' || flags.kind === kind)
   const groups = new Set(chosen.map(({ apiVersion }) => groupOf(apiVersion)))
   if (flags.kind === '' || flags.kind === 'Attacked') groups.add('attack.example.com')
   const wanted = new Set(flags.groups === '' ? groups : flags.groups.split(','))
-  await attacked.use((field, index) => wanted.has(groupOf(field.apiVersion)) && isAsked(field, index))
+  if (part === 'fields') await attacked.use((field, index) => wanted.has(groupOf(field.apiVersion)) && isAsked(field, index))
   console.log(tableHead)
-  for (const group of groups) if (wanted.has(group)) await fieldsOf(group, attacked)
-  const afterAll = emptyRow('after all fields', residentMiB(attacked.pid))
+  for (const group of groups) if (wanted.has(group)) await attackedGroup(part, group, attacked)
+  // Texts alone are a matter of minutes: whether memory is given back is seen with the fields.
+  if (flags.only === 'strings') continue
+  const afterAll = emptyRow(`after all ${part}`, residentMiB(attacked.pid))
   await attacked.settle(afterAll, historyMs)
   rows.push(afterAll)
   tell(afterAll)

@@ -37,17 +37,19 @@ export async function* attackFields(target: Target, options: FieldAttackOptions)
   }
 }
 
-function inTurn<T>(all: readonly T[], index: number): T {
+export function inTurn<T>(all: readonly T[], index: number): T {
   return all[index % all.length] as T
 }
 
 /** How lists of custom resources merge nobody knows. */
-export function verbsFor({ kind }: LongField): readonly Verb[] {
+export function verbsFor({ kind }: Pick<LongField, 'kind'>): readonly Verb[] {
   return kind === 'Attacked' ? verbs.filter((verb) => verb !== 'strategic patch') : verbs
 }
 
-async function defineCustomKind(target: Target): Promise<void> {
-  await send(target, 'POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', JSON.stringify(attackedDefinition))
+export async function defineCustomKind(target: Target): Promise<void> {
+  const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  const { status, text } = await send(target, 'POST', definitions, JSON.stringify(attackedDefinition))
+  if (status !== 201 && status !== 409) throw new Error(`the definition is not taken: ${text}`)
   for (let attempt = 0; attempt < 600; attempt++) {
     if ((await send(target, 'GET', '/apis/attack.example.com/v1')).status === 200) return
     await new Promise((resolve) => setTimeout(resolve, 100))

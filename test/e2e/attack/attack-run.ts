@@ -4,10 +4,19 @@ import type { RunningCluster } from '../../support/running-cluster.ts'
 import { type FieldObject, type LongField, type Variant, withValue } from './long-fields.ts'
 
 export const verbs = ['create', 'update', 'json patch', 'merge patch', 'strategic patch', 'apply'] as const
-export type Verb = (typeof verbs)[number]
+/** Of what was stored. */
+export const readVerbs = ['read as YAML', 'read as a table'] as const
+export type Verb = (typeof verbs)[number] | (typeof readVerbs)[number]
 
-export type Attack = { field: LongField; variant: Variant; count: number }
-export type Cost = Attack & { verb: Verb; status: number; ms: number; sentBytes: number; answeredBytes: number; text: string }
+export type Attack<V extends string = Variant> = { field: LongField<V>; variant: V; count: number }
+export type Cost<V extends string = Variant> = Attack<V> & {
+  verb: Verb
+  status: number
+  ms: number
+  sentBytes: number
+  answeredBytes: number
+  text: string
+}
 
 export type Target = Pick<RunningCluster, 'url' | 'token'>
 export type Answer = { status: number; bytes: number; text: string }
@@ -16,7 +25,12 @@ export type Answer = { status: number; bytes: number; text: string }
 const onlyTried = /admissionregistration|apiregistration|apiextensions|flowcontrol|^v1 (Namespace|Node)$|certificates|coordination/
 
 /** The verbs with one field filled: creates it, and goes at what it created, or at a sound object where that was refused. */
-export async function* attackField(target: Target, attack: Attack, place: string, chosen: readonly Verb[] = verbs): AsyncGenerator<Cost> {
+export async function* attackField<V extends string>(
+  target: Target,
+  attack: Attack<V>,
+  place: string,
+  chosen: readonly Verb[] = verbs,
+): AsyncGenerator<Cost<V>> {
   const { field, variant, count } = attack
   const long = field.value(count, variant)
   const name = 'attack'
@@ -26,9 +40,9 @@ export async function* attackField(target: Target, attack: Attack, place: string
     return object
   }
   const whole = (value: unknown) => withValue(named(field.sound()), field.path, value)
-  const measured = async (verb: Verb, method: string, path: string, text: string, contentType: string): Promise<Cost> => {
+  const measured = async (verb: Verb, method: string, path: string, text: string, contentType: string, accept = json): Promise<Cost<V>> => {
     const startedMs = performance.now()
-    const { status, bytes, text: answer } = await send(target, method, path, text, contentType)
+    const { status, bytes, text: answer } = await send(target, method, path, text, contentType, { accept })
     return {
       ...attack,
       verb,
@@ -50,7 +64,16 @@ export async function* attackField(target: Target, attack: Attack, place: string
   }
   const subresource = field.path[0] === 'status' ? '/status' : ''
   const at = (more = '') => `${place}/${name}${subresource}?dryRun=All${more}`
-  const turned = Array.isArray(long) ? long.toReversed() : Object.fromEntries(Object.entries(long as object).reverse())
+  if (created.status === 201 && isStored) {
+    const at = `${place}/${name}`
+    if (chosen.includes('read as YAML')) yield await measured('read as YAML', 'GET', at, '', json, 'application/yaml')
+    if (chosen.includes('read as a table')) yield await measured('read as a table', 'GET', at, '', json, asTable)
+  }
+  const turned = Array.isArray(long)
+    ? long.toReversed()
+    : typeof long === 'string'
+      ? long
+      : Object.fromEntries(Object.entries(long as object).reverse())
   if (chosen.includes('update')) yield await measured('update', 'PUT', at(), JSON.stringify(whole(turned)), json)
   if (chosen.includes('json patch')) {
     yield await measured('json patch', 'PATCH', at(), JSON.stringify(operations(field, long)), 'application/json-patch+json')
@@ -73,10 +96,12 @@ export async function* attackField(target: Target, attack: Attack, place: string
 }
 
 const json = 'application/json'
+const asTable = 'application/json;as=Table;v=v1;g=meta.k8s.io'
 
 /** An operation for every entry. */
-function operations({ path }: LongField, long: unknown): object[] {
+function operations({ path }: Pick<LongField, 'path'>, long: unknown): object[] {
   const pointer = path.map((part) => `/${part}`).join('')
+  if (typeof long === 'string') return [{ op: 'add', path: pointer, value: long }]
   const empty = { op: 'add', path: pointer, value: Array.isArray(long) ? [] : {} }
   if (Array.isArray(long)) return [empty, ...long.map((value) => ({ op: 'add', path: `${pointer}/0`, value }))]
   const escaped = (key: string) => key.replaceAll('~', '~0').replaceAll('/', '~1')
@@ -84,7 +109,7 @@ function operations({ path }: LongField, long: unknown): object[] {
 }
 
 /** With an order of the entries, where they are merged by a key. */
-function strategic({ path, mergeKey }: LongField, long: unknown): string {
+function strategic({ path, mergeKey }: Pick<LongField, 'path' | 'mergeKey'>, long: unknown): string {
   const patch = withValue({}, path, long)
   const last = path.at(-1) ?? ''
   if (mergeKey !== undefined && Array.isArray(long)) {

@@ -4,13 +4,16 @@ import { after, before, test } from 'node:test'
 import { type RunningCluster, startCluster } from '../../support/running-cluster.ts'
 import { attackFields } from './attack-fields.ts'
 import { send, verbs } from './attack-run.ts'
+import { attackStrings } from './attack-strings.ts'
 import { cutOffAfter } from './connection-attacks.ts'
 import { isExpectedFailure } from './expected-failure.ts'
+import { shapeNames } from './long-strings.ts'
 import { otherAttacks } from './other-attacks.ts'
 
 /** An answer quotes what is wrong; it may be larger than the request, but not without end. */
 const answerLimitBytes = 4 << 20
 const sampleEvery = 90
+const stringSampleEvery = 600
 
 let cluster: RunningCluster
 before(async () => {
@@ -31,6 +34,19 @@ test('lists and maps of thousands of entries are answered, and the server lives'
   }
   assert.deepEqual([...sent].sort(), [...verbs].sort())
   assert.ok(count > 50, `${count} requests`)
+  assert.equal((await send(cluster, 'GET', '/livez')).text, 'ok')
+})
+
+test('texts of a megabyte are answered, and the server lives', { timeout: 600_000 }, async () => {
+  const shapes = new Set<string>()
+  const isChosen = ({ kind }: { kind: string }, index: number) => index % (kind === 'Attacked' ? 11 : stringSampleEvery) === 0
+  for await (const cost of attackStrings(cluster, { sizes: [100_000, 1_000_000], isChosen })) {
+    const what = `${cost.verb} ${cost.field.kind} ${cost.field.path.join('.')} ${cost.variant}`
+    assert.ok(cost.status < 500 || isExpectedFailure(cost), `${what}: ${cost.status} ${cost.text}`)
+    if (cost.status >= 400) assert.ok(cost.answeredBytes < 2 << 20, `${what}: ${cost.answeredBytes} bytes`)
+    shapes.add(cost.variant)
+  }
+  assert.deepEqual([...shapes].sort(), shapeNames.toSorted())
   assert.equal((await send(cluster, 'GET', '/livez')).text, 'ok')
 })
 

@@ -1,4 +1,5 @@
 /** A custom resource with every sort of list and map that a schema can have, and these as fields to be filled. */
+import { stringsSchema } from './custom-strings.ts'
 import type { LongField, Variant } from './long-fields.ts'
 
 type Schema = {
@@ -50,7 +51,14 @@ export const attackedDefinition = {
     group: 'attack.example.com',
     scope: 'Namespaced',
     names: { plural: 'attacked', singular: 'attacked', kind: 'Attacked', listKind: 'AttackedList' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties: { spec } } } }],
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec, strings: stringsSchema } } },
+      },
+    ],
   },
 }
 

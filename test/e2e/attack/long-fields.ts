@@ -8,7 +8,7 @@ export type Variant = 'equal' | 'different' | 'invalid'
 export const variants: readonly Variant[] = ['equal', 'different', 'invalid']
 
 /** A field that may be long, and how to fill it. */
-export type LongField = {
+export type LongField<V extends string = Variant> = {
   apiVersion: string
   kind: string
   path: readonly string[]
@@ -18,7 +18,7 @@ export type LongField = {
   mergeKey: string | undefined
   /** A sound object without anything long. */
   sound(): FieldObject
-  value(count: number, variant: Variant): unknown
+  value(count: number, variant: V): unknown
 }
 
 export type FieldObject = { apiVersion: string; kind: string; metadata: Record<string, unknown> } & Record<string, unknown>

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type RunningCluster, startCluster } from '../../support/running-cluster.ts'
 import { verbsFor } from './attack-fields.ts'
-import { attackField, type Cost, placesOf } from './attack-run.ts'
+import { attackField, type Cost, placesOf, readVerbs } from './attack-run.ts'
 
 export class MeteredCluster implements AsyncDisposable {
   readonly cluster: RunningCluster
@@ -53,17 +53,17 @@ export class MeteredCluster implements AsyncDisposable {
 
 const socketIn = (directory: string): string => join(directory, 'meter')
 
-export type TurnCost = Cost & { turnMs: number }
+export type TurnCost<V extends string = string> = Cost<V> & { turnMs: number }
 
 /**
  * The same requests again, each with the least of all attempts: code that has not run often, a collection of garbage and the like make
  * some turns longer.
  */
-export async function leastTurns(
+export async function leastTurns<V extends string>(
   metered: MeteredCluster,
-  costs: readonly TurnCost[],
+  costs: readonly TurnCost<V>[],
   options: { limitMs: number; attempts: number },
-): Promise<TurnCost[]> {
+): Promise<TurnCost<V>[]> {
   const { cluster } = metered
   const least = new Map(costs.map((cost) => [nameOf(cost), cost]))
   const places = await placesOf(cluster, new Set(costs.map(({ field }) => field.apiVersion)))
@@ -71,7 +71,7 @@ export async function leastTurns(
     for (const cost of [...least.values()]) {
       if (cost.turnMs <= options.limitMs) continue
       const place = places.get(`${cost.field.apiVersion} ${cost.field.kind}`) ?? ''
-      const verbs = cost.verb === 'create' ? (['create'] as const) : verbsFor(cost.field)
+      const verbs = cost.verb === 'create' ? (['create'] as const) : [...verbsFor(cost.field), ...readVerbs]
       for await (const next of attackField(cluster, cost, place, verbs)) {
         const turnMs = await metered.longestTurnMs()
         const known = least.get(nameOf(next))
@@ -82,5 +82,5 @@ export async function leastTurns(
   return [...least.values()]
 }
 
-const nameOf = ({ field, verb, variant, count }: Cost): string =>
+const nameOf = ({ field, verb, variant, count }: Pick<Cost<string>, 'field' | 'verb' | 'variant' | 'count'>): string =>
   [field.apiVersion, field.kind, ...field.path, verb, variant, count].join(' ')
