@@ -1,6 +1,7 @@
 import { constants, type FSWatcher, type Stats, statSync, watch as watchPath, writeSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { type DirectoryUsage, directoryUsage, holdsMany } from '#base/directory-usage.ts'
 import { makeDirectoriesBelow, type PinnedPath, pinBelow } from '#base/pinned-paths.ts'
 import { nodeProcesses } from '#base/processes.ts'
 
@@ -20,6 +21,10 @@ export type Files = {
   makeDirectory(path: string, options?: { mode?: number }): Promise<void>
   /** Names in the directory, sorted; empty when there is none. */
   list(path: string): Promise<string[]>
+  /** Names in a directory that others may have filled, in no order, a few at a time; none when there is no such directory. */
+  names(path: string): AsyncIterable<string>
+  /** What a directory takes up with all that is in it, each file once; nothing where there is none. */
+  usage(path: string): Promise<DirectoryUsage>
   stat(path: string): Promise<FileStat | undefined>
   /** The same of what a link leads to. */
   statTarget(path: string): Promise<FileStat | undefined>
@@ -95,20 +100,25 @@ export const nodeFiles: Files = {
   },
   append: (path, content, { mode = 0o600 } = {}) => fs.appendFile(path, content, { mode }),
   makeDirectory: (path, { mode = 0o700 } = {}) => makeDirectories(path, mode),
+  async *names(path) {
+    const directory = await unlessMissing(fs.opendir(path))
+    if (directory !== undefined) for await (const { name } of directory) yield name
+  },
+  usage: directoryUsage,
   list: async (path) => ((await unlessMissing(fs.readdir(path))) ?? []).sort(),
   stat: async (path) => fileStat(await unlessMissing(fs.lstat(path))),
   statTarget: async (path) => fileStat(await unlessMissing(fs.stat(path))),
   realPath: (path) => unlessMissing(fs.realpath(path)),
   rename: (from, to) => fs.rename(from, to),
   async remove(path) {
+    // Node would begin with all of a directory at once; the system's program takes what is in it a few at a time, beside us.
+    if ((await holdsMany(path)) && (await removedByProgram(path))) return
     try {
       // Somebody may still be at its last file in there.
       await fs.rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 })
     } catch (error) {
       // Deeper than a path can say: whoever may write there can make it so. The system's program goes down step by step.
-      if (!hasCode(error, 'ENAMETOOLONG')) throw error
-      const { exitCode, stderr } = await nodeProcesses.run('rm', ['-rf', '--', path])
-      if (exitCode !== 0) throw new Error(`${path} could not be removed: ${stderr.trim()}`, { cause: error })
+      if (!hasCode(error, 'ENAMETOOLONG') || !(await removedByProgram(path))) throw error
     }
   },
   async removeOne(path) {
@@ -183,6 +193,22 @@ export const nodeFiles: Files = {
 }
 
 let draftCount = 0
+const removalTries = 3
+
+/** False where there is no such program. */
+async function removedByProgram(path: string): Promise<boolean> {
+  let why = ''
+  // Somebody may still be at its last file in there.
+  for (let tries = 0; tries < removalTries; tries++) {
+    const result = await unlessMissing(nodeProcesses.run('rm', ['-rf', '--', path]))
+    if (result === undefined) return false
+    if (result.exitCode === 0) return true
+    why = result.stderr.trim()
+  }
+  throw new Error(`${path} could not be removed: ${why.slice(0, longestComplaint)}`)
+}
+
+const longestComplaint = 1024
 
 function fileStat(stat: Stats | undefined): FileStat | undefined {
   if (stat === undefined) return undefined

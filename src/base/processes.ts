@@ -6,7 +6,7 @@ import { omitEmpty } from '#base/omit-empty.ts'
 
 /** Other programs, started and awaited. */
 export type Processes = {
-  /** Runs a program to its end. Rejects only when it could not be started. */
+  /** Runs a program to its end. Rejects only when it could not be started, or has written more than anybody would read. */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
   /** Starts a program that lives on; its streams are the caller's to read. */
   start(command: string, args: readonly string[], options?: StartOptions): Promise<RunningProcess>
@@ -48,6 +48,9 @@ export type RunningProcess = {
   hold?(isHeld: boolean): void
 }
 
+/** Of what `run` keeps: a program that writes on and on has gone astray. */
+const mostOutput = 64 << 20
+
 type Held = { ref(): void; unref(): void }
 
 export const nodeProcesses: Processes = {
@@ -64,11 +67,20 @@ export const nodeProcesses: Processes = {
       })
       let stdout = ''
       let stderr = ''
+      const mustBeShort = (text: string) => {
+        if (text.length <= mostOutput) return
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+        child.kill('SIGKILL')
+        reject(new Error(`${command} has written more than ${mostOutput} characters`))
+      }
       child.stdout?.setEncoding('utf8').on('data', (text: string) => {
         stdout += text
+        mustBeShort(stdout)
       })
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         stderr += text
+        mustBeShort(stderr)
       })
       child.on('error', (error) => reject(late?.aborted ? new Error(`${command} has not ended within ${timeoutMs} ms`) : error))
       child.on('close', (code, signal) => resolve({ exitCode: code ?? 128, signal, stdout, stderr }))

@@ -30,7 +30,7 @@ function machine() {
       ],
     },
     kept: keptFilesOf(read),
-    files: { stat: async () => undefined, list: async () => [] } as unknown as Files,
+    files: { stat: async () => undefined, usage: async () => ({ usedBytes: 0, inodesUsed: 0 }) } as unknown as Files,
     host: { fileSystem: async () => ({ capacityBytes: 1, availableBytes: 1, usedBytes: 0, inodes: 1, inodesFree: 1, inodesUsed: 0 }) },
     clock,
     pods: () => pods,

@@ -5,7 +5,6 @@ import type { V1ContainerStatus, V1Pod, V1Volume } from '#api/core/v1/types.gen.
 import { parseTime } from '#api/meta/time.ts'
 import type { Clock } from '#base/clock.ts'
 import { defined } from '#base/defined.ts'
-import { directoryUsage } from '#base/directory-usage.ts'
 import type { Files } from '#base/files.ts'
 import type { Host } from '#base/host.ts'
 import { keptAnswer } from '#base/kept-answer.ts'
@@ -241,7 +240,7 @@ export class MachineUsageSource implements UsageSource {
 
   async #diskUsage(directory: string): Promise<DiskUsage> {
     const nowMs = this.#options.clock.now()
-    const usage = await directoryUsage(this.#options.files, directory)
+    const usage = await this.#options.files.usage(directory)
     this.#disks.set(directory, { atMs: nowMs, usage })
     return usage
   }

@@ -16,8 +16,15 @@ export async function giveToFsGroup(files: Files, directory: string, pod: V1Pod,
 async function give(files: Files, path: string, stat: FileStat, group: number, isReadOnly: boolean): Promise<void> {
   const isDirectory = stat.kind === 'directory'
   if (isDirectory) {
-    for (const name of await files.list(path)) {
+    const directories: string[] = []
+    for await (const name of files.names(path)) {
       const child = join(path, name)
+      const childStat = await files.stat(child)
+      if (childStat?.kind === 'directory') directories.push(child)
+      else if (childStat !== undefined) await give(files, child, childStat, group, isReadOnly)
+    }
+    // When this one is closed: as many as there are on the way down would be open at a time.
+    for (const child of directories) {
       const childStat = await files.stat(child)
       if (childStat !== undefined) await give(files, child, childStat, group, isReadOnly)
     }
