@@ -21,7 +21,7 @@ export function podsToMake(missing: number, active: readonly V1Pod[]): number {
 }
 
 /** In all copies of a template that are on their way at the same time. */
-const charsUnderWay = 8 * 1024 * 1024
+const charsUnderWay = 4 * 1024 * 1024
 const fewestAtOnce = 4
 const mostAtOnce = 256
 
