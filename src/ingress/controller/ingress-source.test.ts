@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { V1IngressClass } from '#api/networking/v1/types.gen.ts'
+import type { V1Ingress, V1IngressClass } from '#api/networking/v1/types.gen.ts'
+import { atOnce } from '#base/steps.ts'
 import { backendOfService } from '#ingress/controller/backend-of-service.ts'
 import { isOurIngress } from '#ingress/controller/ingress-classes.ts'
 import { ingressComplaints, ingressSource } from '#ingress/controller/ingress-source.ts'
+import type { Site } from '#ingress/routing/route.ts'
 import { RoutingTable } from '#ingress/routing/routing-table.ts'
 import { anIngress, aService, aSlice, toService } from '#ingress/testing/objects.ts'
+
+const sourceOf = (ingress: V1Ingress) => atOnce(ingressSource(ingress))
 
 const path = (value: string, service: string, pathType = 'Prefix') => ({ path: value, pathType, backend: toService(service) })
 
 function served(...ingresses: ReturnType<typeof anIngress>[]) {
   const table = new RoutingTable()
-  const sites = new Map<string, ReturnType<typeof ingressSource>['sites'][number]>()
-  for (const site of ingresses.flatMap((ingress) => ingressSource(ingress).sites)) {
+  const sites = new Map<string, Site>()
+  for (const site of ingresses.flatMap((ingress) => sourceOf(ingress).sites)) {
     const key = `${site.listener} ${site.host}`
     sites.set(key, { ...site, routes: [...(sites.get(key)?.routes ?? []), ...site.routes] })
   }
@@ -63,7 +67,7 @@ test('plain requests are led to TLS where that is asked for', () => {
 
 test('certificates are for the hosts they name, else for those of the rules', () => {
   const rules = [{ host: 'a.com' }, { host: 'b.com' }]
-  const { certificates } = ingressSource(
+  const { certificates } = sourceOf(
     anIngress('a', { rules, tls: [{ hosts: ['a.com'], secretName: 'one' }, { secretName: 'two' }, { hosts: ['c.com'] }] }),
   )
   assert.deepEqual(
@@ -93,7 +97,7 @@ test('references that lead nowhere are complained of', () => {
     hasCertificate: () => false,
   }
   assert.deepEqual(
-    ingressComplaints(ingress, knows).map(({ message }) => message.split(':')[0]?.split(' (')[0]),
+    ingressComplaints(sourceOf(ingress), knows).map(({ message }) => message.split(':')[0]?.split(' (')[0]),
     [
       'service "default/there" has no port 80',
       'service "default/nowhere" not found',
@@ -148,7 +152,17 @@ test("how a backend is spoken to is its port's word, and the ingress' before tha
   ])
   const ingress = anIngress('a', { defaultBackend: toService('web') }, { 'ingress.typernetes.io/backend-protocol': 'GRPC' })
   assert.deepEqual(
-    ingressSource(ingress).backends.map((each) => each.protocol),
+    sourceOf(ingress).backends.map((each) => each.protocol),
     ['h2c'],
   )
+})
+
+test('a large Ingress is translated in steps, and of what is wrong with it the first twenty are told', () => {
+  const rules = Array.from({ length: 5000 }, (_, number) => ({ host: `h${number}.example`, http: { paths: [path('/', `web${number}`)] } }))
+  const ingress = anIngress('large', { rules })
+  let turns = 0
+  for (const _step of ingressSource(ingress)) turns++
+  assert.equal(turns, 10_000)
+  const complaints = ingressComplaints(sourceOf(ingress), { service: () => undefined, hasCertificate: () => true })
+  assert.equal(complaints.length, 20)
 })

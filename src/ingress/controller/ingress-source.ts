@@ -1,5 +1,6 @@
 import type { V1Ingress, V1IngressBackend } from '#api/networking/v1/types.gen.ts'
 import { defined } from '#base/defined.ts'
+import type { Steps } from '#base/steps.ts'
 import { type BackendReference, backendKey, type CertificateReference, orderOf, type Source } from '#ingress/controller/source.ts'
 import type { BackendProtocol } from '#ingress/data-plane/backend.ts'
 import type { PathMatch, Route, Site } from '#ingress/routing/route.ts'
@@ -11,15 +12,15 @@ const padded = (number: number): string => String(number).padStart(4, '0')
 const sources = new WeakMap<V1Ingress, Source>()
 
 /** What an Ingress asks of the proxy, found out once. Backends that are not services lead nowhere. */
-export function ingressSource(ingress: V1Ingress): Source {
+export function* ingressSource(ingress: V1Ingress): Steps<Source> {
   const known = sources.get(ingress)
   if (known !== undefined) return known
-  const made = sourceOf(ingress)
+  const made = yield* sourceOf(ingress)
   sources.set(ingress, made)
   return made
 }
 
-function sourceOf(ingress: V1Ingress): Source {
+function* sourceOf(ingress: V1Ingress): Steps<Source> {
   const { metadata, spec } = ingress
   const namespace = metadata.namespace ?? ''
   const name = `Ingress ${namespace}/${metadata.name}`
@@ -46,6 +47,7 @@ function sourceOf(ingress: V1Ingress): Source {
     for (const [pathIndex, { path = '', pathType, backend }] of (http?.paths ?? []).entries()) {
       const place = `${order} ${padded(ruleIndex)} ${padded(pathIndex)}`
       add(host.toLowerCase(), { ...shared, path: matchOf(path, pathType), order: place, backends: weighted(backend) })
+      yield
     }
   }
   if (spec.defaultBackend !== undefined) {
@@ -69,6 +71,7 @@ function sourceOf(ingress: V1Ingress): Source {
     const isRedirected = redirects && (secureHosts.has(host) || (host === '' && secureHosts.size > 0))
     const plain = isRedirected ? list.map((route) => ({ ...route, backends: [], redirect: { scheme: 'https', status: 308 } })) : list
     sites.push({ ...site, listener: 'http', routes: plain })
+    yield
   }
   return { sites, backends: [...backends.values()], certificates: certificatesOf(ingress, order) }
 }
@@ -96,23 +99,27 @@ function timeoutsOf(text: string | undefined): { requestMs: number } | undefined
   return { requestMs: Number(digits) * factor }
 }
 
+/** A user who has mended some of it hears of the rest. */
+const mostComplaints = 20
+
 /** What a user should hear of: references that lead nowhere. */
 export function ingressComplaints(
-  ingress: V1Ingress,
+  { backends, certificates, sites }: Source,
   knows: {
     service(namespace: string, name: string): { hasPort(port: string | number): boolean } | undefined
     hasCertificate(secret: string): boolean
   },
 ): { reason: string; message: string }[] {
-  const { backends, certificates, sites } = ingressSource(ingress)
   const found: { reason: string; message: string }[] = []
   for (const { namespace, service, port } of backends) {
+    if (found.length >= mostComplaints) return found
     const known = knows.service(namespace, service)
     if (known === undefined) found.push({ reason: 'BackendNotFound', message: `service "${namespace}/${service}" not found` })
     else if (!known.hasPort(port))
       found.push({ reason: 'BackendNotFound', message: `service "${namespace}/${service}" has no port ${port}` })
   }
   for (const secret of new Set(certificates.map((each) => each.secret))) {
+    if (found.length >= mostComplaints) return found
     if (knows.hasCertificate(secret)) continue
     found.push({
       reason: 'CertificateNotFound',

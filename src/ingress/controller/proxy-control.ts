@@ -9,12 +9,13 @@ import { errorMessage } from '#base/error-message.ts'
 import { inTurns } from '#base/in-turns.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
+import type { Steps } from '#base/steps.ts'
 import type { Client } from '#client/client.ts'
 import { Informer } from '#client/informer/informer.ts'
 import { keyOf } from '#client/informer/object-store.ts'
 import { backendOfService } from '#ingress/controller/backend-of-service.ts'
 import { Listeners, type SpareAddresses, type WantedListener } from '#ingress/controller/listeners.ts'
-import { ProxyState } from '#ingress/controller/proxy-state.ts'
+import { ProxyState, type Resolver } from '#ingress/controller/proxy-state.ts'
 import type { BackendReference, Source } from '#ingress/controller/source.ts'
 import type { Backend } from '#ingress/data-plane/backend.ts'
 import type { CertificatePair } from '#ingress/data-plane/certificate-table.ts'
@@ -53,6 +54,8 @@ const drainMs = 10_000
 export class ProxyControl {
   readonly #options: ProxyControlOptions
   readonly #state = new ProxyState()
+  /** Sources that the state has yet to hear of; undefined: it is no more. */
+  readonly #pending = new Map<string, (() => Steps<Source>) | undefined>()
   readonly #services: Informer<V1Service>
   readonly #slices: Informer<V1EndpointSlice>
   readonly #secrets: Informer<V1Secret>
@@ -111,14 +114,15 @@ export class ProxyControl {
     this.#onReferenceChange.add(callback)
   }
 
-  set(key: string, source: Source): void {
-    this.#state.set(key, source)
+  /** What it asks for is found out when it is its turn. */
+  set(key: string, source: () => Steps<Source>): void {
+    this.#pending.set(key, source)
     this.#begin()
     this.#soon()
   }
 
   delete(key: string): void {
-    this.#state.delete(key)
+    this.#pending.set(key, undefined)
     this.#soon()
   }
 
@@ -187,7 +191,7 @@ export class ProxyControl {
   #tell(kind: 'services' | 'secrets', key: string, askers: Iterable<string>): void {
     const changed = this.#changedReferences
     changed?.[kind].add(key)
-    for (const asker of changed === undefined ? [] : askers) changed?.askers.add(asker)
+    for (const list of [askers, this.#pending.keys()]) for (const asker of list) changed?.askers.add(asker)
     this.#telling ??= this.#options.clock.after(gatherMs, () => {
       this.#telling = undefined
       const told = this.#changedReferences
@@ -220,16 +224,24 @@ export class ProxyControl {
     }
     const telling = async () => {
       try {
-        await inTurns(
-          this.#state.tell(resolver, (update) => this.#dataPlane?.apply(update)),
-          this.#options.clock,
-        )
+        await inTurns(this.#tellDataPlane(resolver), this.#options.clock)
       } catch (error) {
         this.#options.logger.error('failed to tell the ingress proxy what has changed', { error: errorMessage(error) })
       }
       this.#flushing = undefined
+      // Others are not to wait for the one that went wrong.
+      if (this.#pending.size > 0) this.#soon()
     }
     this.#flushing = telling()
+  }
+
+  *#tellDataPlane(resolver: Resolver): Steps<void> {
+    for (const [key, source] of this.#pending) {
+      this.#pending.delete(key)
+      if (source === undefined) yield* this.#state.delete(key)
+      else yield* this.#state.set(key, yield* source())
+    }
+    yield* this.#state.tell(resolver, (update) => this.#dataPlane?.apply(update))
   }
 
   #backendOf(reference: BackendReference): Backend {

@@ -31,12 +31,12 @@ function stateOf() {
 
 test('the pair of a secret is told once, however many hosts show it, and again when it is another', () => {
   const { state, pairs, take } = stateOf()
-  state.set('Ingress a/one', { sites: [], backends: [], certificates: hostsOf('a/cert', 3000) })
+  atOnce(state.set('Ingress a/one', { sites: [], backends: [], certificates: hostsOf('a/cert', 3000) }))
   const first = take()
   assert.deepEqual([first.pairs.length, first.certificates.length], [1, 3000])
   assert.ok(JSON.stringify(first.updates).length < 500_000)
 
-  state.set('Ingress a/one', { sites: [], backends: [], certificates: hostsOf('a/cert', 3000) })
+  atOnce(state.set('Ingress a/one', { sites: [], backends: [], certificates: hostsOf('a/cert', 3000) }))
   pairs.set('a/cert', { cert: 'c'.repeat(50_000), key: 'key' })
   state.secretChanged('a/cert')
   assert.deepEqual(take().updates, [], 'nothing is another')
@@ -46,11 +46,11 @@ test('the pair of a secret is told once, however many hosts show it, and again w
   const second = take()
   assert.deepEqual([second.pairs, second.certificates], [[['a/cert', { cert: 'next', key: 'key' }]], []])
 
-  state.set('Ingress a/two', { sites: [], backends: [], certificates: hostsOf('a/cert', 1) })
-  state.delete('Ingress a/one')
+  atOnce(state.set('Ingress a/two', { sites: [], backends: [], certificates: hostsOf('a/cert', 1) }))
+  atOnce(state.delete('Ingress a/one'))
   const third = take()
   assert.deepEqual([third.removedCertificates.length, third.removedPairs.flat()], [2999, []])
-  state.delete('Ingress a/two')
+  atOnce(state.delete('Ingress a/two'))
   assert.deepEqual(take().removedPairs, [['a/cert']])
 })
 
@@ -82,12 +82,12 @@ test('much is told in pieces, and no route leads to a backend that is not told y
       for (const key of sites.values()) assert.ok(backends.has(key), key)
     }
   }
-  state.set('Ingress a/one', hosts(3000, 'first'))
+  atOnce(state.set('Ingress a/one', hosts(3000, 'first')))
   const first = take().updates
   assert.ok(first.length > 5)
   assert.ok(first.every((update) => update.sites.length + update.backends.length <= 1000))
   follow(first)
-  state.set('Ingress a/one', hosts(2000, 'second'))
+  atOnce(state.set('Ingress a/one', hosts(2000, 'second')))
   follow(take().updates)
   assert.deepEqual([sites.size, backends.size], [2000, 2000])
 })
@@ -97,13 +97,13 @@ test('what is taken away and comes back while it is told is there afterwards', (
   const updates: ProxyUpdate[] = []
   const resolver: Resolver = { backend: () => ({ protocol: 'http', endpoints: [] }), certificate: () => undefined }
   const tell = () => state.tell(resolver, (update) => updates.push(update))
-  state.set('Ingress a/one', hosts(3, 'web'))
+  atOnce(state.set('Ingress a/one', hosts(3, 'web')))
   atOnce(tell())
-  state.delete('Ingress a/one')
+  atOnce(state.delete('Ingress a/one'))
   updates.length = 0
   const telling = tell()
   telling.next()
-  state.set('Ingress a/one', hosts(3, 'web'))
+  atOnce(state.set('Ingress a/one', hosts(3, 'web')))
   atOnce(telling)
   const last = updates.at(-1)
   assert.deepEqual([last?.removedSites, last?.removedBackends, last?.sites.length], [[], [], 0])
@@ -111,9 +111,23 @@ test('what is taken away and comes back while it is told is there afterwards', (
 
 test('a service that changes is the business of those alone who lead to it', () => {
   const { state } = stateOf()
-  state.set('Ingress a/one', hosts(2, 'web'))
-  state.set('Ingress a/two', { sites: [], backends: [], certificates: hostsOf('a/cert', 1) })
+  atOnce(state.set('Ingress a/one', hosts(2, 'web')))
+  atOnce(state.set('Ingress a/two', { sites: [], backends: [], certificates: hostsOf('a/cert', 1) }))
   assert.deepEqual([...state.askersOfService('a/web1')], ['Ingress a/one'])
   assert.deepEqual([...state.askersOfService('a/other')], [])
   assert.deepEqual([...state.askersOfSecret('a/cert')], ['Ingress a/two'])
+})
+
+test('what is asked in place of something else is told in between too, and no host is without a route meanwhile', () => {
+  const { state, take } = stateOf()
+  atOnce(state.set('Ingress a/one', hosts(20, 'first')))
+  take()
+  let turns = 0
+  for (const _step of state.set('Ingress a/one', hosts(20, 'second'))) {
+    turns++
+    for (const update of take().updates) assert.deepEqual(update.removedSites, [])
+  }
+  assert.ok(turns >= 60, String(turns))
+  assert.equal(take().updates.at(-1)?.removedBackends.length ?? 0, 0, 'told already')
+  assert.deepEqual([[...state.askersOfService('a/first3')], [...state.askersOfService('a/second3')]], [[], ['Ingress a/one']])
 })

@@ -35,43 +35,6 @@ export class ProxyState {
   readonly #dirtyCertificates = new Set<string>()
   readonly #dirtySecrets = new Set<string>()
 
-  get isEmpty(): boolean {
-    return this.#sources.size === 0
-  }
-
-  set(key: string, source: Source): void {
-    this.delete(key)
-    this.#sources.set(key, source)
-    for (const site of source.sites) ask(this.#sites, this.#dirtySites, siteKey(site), key, site)
-    for (const backend of source.backends) {
-      ask(this.#backends, this.#dirtyBackends, backendKey(backend), key, backend)
-      link(this.#byService, `${backend.namespace}/${backend.service}`, backendKey(backend))
-    }
-    for (const certificate of source.certificates) {
-      ask(this.#certificates, this.#dirtyCertificates, certificateKey(certificate), key, certificate)
-      link(this.#bySecret, certificate.secret, certificateKey(certificate))
-      this.#dirtySecrets.add(certificate.secret)
-    }
-  }
-
-  delete(key: string): void {
-    const source = this.#sources.get(key)
-    if (source === undefined) return
-    this.#sources.delete(key)
-    for (const site of source.sites) leave(this.#sites, this.#dirtySites, siteKey(site), key)
-    for (const backend of source.backends) {
-      const isLast = leave(this.#backends, this.#dirtyBackends, backendKey(backend), key)
-      if (isLast) unlink(this.#byService, `${backend.namespace}/${backend.service}`, backendKey(backend))
-    }
-    for (const certificate of source.certificates) {
-      leave(this.#certificates, this.#dirtyCertificates, certificateKey(certificate), key)
-      const others = this.#certificates.get(certificateKey(certificate))?.askers.values() ?? []
-      if (![...others].some(({ secret }) => secret === certificate.secret))
-        unlink(this.#bySecret, certificate.secret, certificateKey(certificate))
-      this.#dirtySecrets.add(certificate.secret)
-    }
-  }
-
   /** The service or its endpoints have changed. True where that matters. */
   serviceChanged(service: string): boolean {
     return markAll(this.#byService.get(service), this.#dirtyBackends)
@@ -80,6 +43,59 @@ export class ProxyState {
   secretChanged(secret: string): boolean {
     if (this.#bySecret.has(secret)) this.#dirtySecrets.add(secret)
     return markAll(this.#bySecret.get(secret), this.#dirtyCertificates)
+  }
+
+  /** Between two steps what was asked before and what is asked now may both be there, never neither. */
+  *set(key: string, source: Source): Steps<void> {
+    const before = this.#sources.get(key)
+    this.#sources.set(key, source)
+    const kept = new Set<string>()
+    for (const site of source.sites) {
+      ask(this.#sites, this.#dirtySites, siteKey(site), key, site)
+      kept.add(`site ${siteKey(site)}`)
+      yield
+    }
+    for (const backend of source.backends) {
+      ask(this.#backends, this.#dirtyBackends, backendKey(backend), key, backend)
+      link(this.#byService, `${backend.namespace}/${backend.service}`, backendKey(backend))
+      kept.add(`backend ${backendKey(backend)}`)
+      yield
+    }
+    for (const certificate of source.certificates) {
+      ask(this.#certificates, this.#dirtyCertificates, certificateKey(certificate), key, certificate)
+      link(this.#bySecret, certificate.secret, certificateKey(certificate))
+      this.#dirtySecrets.add(certificate.secret)
+      kept.add(`certificate ${certificateKey(certificate)}`)
+      yield
+    }
+    if (before !== undefined) yield* this.#leave(key, before, kept)
+  }
+
+  *delete(key: string): Steps<void> {
+    const source = this.#sources.get(key)
+    this.#sources.delete(key)
+    if (source !== undefined) yield* this.#leave(key, source, new Set())
+  }
+
+  *#leave(key: string, source: Source, kept: ReadonlySet<string>): Steps<void> {
+    for (const site of source.sites) {
+      if (!kept.has(`site ${siteKey(site)}`)) leave(this.#sites, this.#dirtySites, siteKey(site), key)
+      yield
+    }
+    for (const backend of source.backends) {
+      if (kept.has(`backend ${backendKey(backend)}`)) continue
+      const isLast = leave(this.#backends, this.#dirtyBackends, backendKey(backend), key)
+      if (isLast) unlink(this.#byService, `${backend.namespace}/${backend.service}`, backendKey(backend))
+      yield
+    }
+    for (const certificate of source.certificates) {
+      const own = certificateKey(certificate)
+      if (!kept.has(`certificate ${own}`)) leave(this.#certificates, this.#dirtyCertificates, own, key)
+      const others = this.#certificates.get(own)?.askers.values() ?? []
+      if (![...others].some(({ secret }) => secret === certificate.secret)) unlink(this.#bySecret, certificate.secret, own)
+      this.#dirtySecrets.add(certificate.secret)
+      yield
+    }
   }
 
   /** Who asks for something of the service. */

@@ -3,6 +3,7 @@ import { Ingress, IngressClass } from '#api/networking/v1/kinds.gen.ts'
 import type { V1Ingress, V1IngressClass } from '#api/networking/v1/types.gen.ts'
 import type { Clock } from '#base/clock.ts'
 import { errorMessage } from '#base/error-message.ts'
+import { inTurns } from '#base/in-turns.ts'
 import type { Logger } from '#base/log.ts'
 import type { Random } from '#base/random.ts'
 import type { Client } from '#client/client.ts'
@@ -59,7 +60,7 @@ export async function runIngressController(options: IngressControllerOptions): P
     const key = keyOf(ingress)
     if (isOurIngress(ingress, classes.list())) {
       served.add(key)
-      control.set(sourceKey(key), ingressSource(ingress))
+      control.set(sourceKey(key), () => ingressSource(ingress))
     } else if (served.delete(key)) control.delete(sourceKey(key))
     control.listenFor('ingress', served.size > 0 ? listeners : [])
     queue.add(key)
@@ -74,9 +75,9 @@ export async function runIngressController(options: IngressControllerOptions): P
     for (const ingress of ingresses.list()) take(ingress)
   }
 
-  const complain = (ingress: V1Ingress, key: string) => {
+  const complain = async (ingress: V1Ingress, key: string) => {
     if (!control.isSynced) return
-    const complaints = ingressComplaints(ingress, {
+    const complaints = ingressComplaints(await inTurns(ingressSource(ingress), clock), {
       service: (namespace, name) => {
         const service = control.service(namespace, name)
         return service && { hasPort: (port) => portOf(service, port) !== undefined }
@@ -99,7 +100,7 @@ export async function runIngressController(options: IngressControllerOptions): P
     const { namespace, name } = splitKey(key)
     const ingress = ingresses.get(namespace, name)
     if (ingress === undefined || !served.has(key) || ingress.metadata.deletionTimestamp !== undefined) return
-    complain(ingress, key)
+    await complain(ingress, key)
     const wanted = wantedStatus()
     if (wanted.length === 0 || JSON.stringify(ingress.status?.loadBalancer?.ingress ?? []) === JSON.stringify(wanted)) return
     const status = { ...ingress.status, loadBalancer: { ingress: wanted } }

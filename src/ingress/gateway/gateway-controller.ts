@@ -162,7 +162,7 @@ export class GatewayController {
       const text = yield* fingerprintOfSource(source)
       if (this.#sources.get(key) === text) continue
       this.#sources.set(key, text)
-      control.set(key, source)
+      control.set(key, () => known(source))
     }
     for (const key of this.#sources.keys()) {
       if (wanted.has(key)) continue
@@ -196,6 +196,11 @@ export class GatewayController {
         this.#options.logger.warn('failed to create GatewayClass', { gatewayClass: className, error: errorMessage(error) })
     }
   }
+}
+
+// biome-ignore lint/correctness/useYield: it is known already.
+function* known(source: Source): Steps<Source> {
+  return source
 }
 
 /** The same for the same value, in whatever order its fields are. */
