@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { clusterTrustBundleResource } from '#api/certificates/v1beta1/cluster-trust-bundle.ts'
 import { podCertificateRequestResource } from '#api/certificates/v1beta1/pod-certificate-request.ts'
 import type { V1beta1PodCertificateRequest, V1beta1PodCertificateRequestStatus } from '#api/certificates/v1beta1/types.gen.ts'
+import { caBundleError } from '#api/meta/webhook-client.ts'
 import { tryCreate, tryRow, tryUpdate } from '#api/testing/try-kind.ts'
 import { encodePem } from '#wire/pem.ts'
 import { encodedSubject, issueCertificate, keyIdentifier } from '#wire/x509/certificate.ts'
@@ -59,6 +60,20 @@ test('a trust bundle holds authorities, each once, under a name its signer owns'
     assert.deepEqual(tryCreate(clusterTrustBundleResource, object as ReturnType<typeof bundle>).errors, errors)
   const stored = bundle('not read any more')
   assert.deepEqual(tryUpdate(clusterTrustBundleResource, stored, stored).errors, [])
+})
+
+test('of thirty thousand wrong entries those are looked at that are told', () => {
+  const trustBundle = encodePem('A', new Uint8Array()).repeat(30_000)
+  const { errors } = tryCreate(clusterTrustBundleResource, { metadata: { name: 'a' }, spec: { trustBundle } })
+  assert.ok(errors.length <= 1001, `${errors.length}`)
+  assert.match(errors.at(-1) ?? '', /further errors are left out/)
+})
+
+test('a bundle of authorities needs one that is good, among a thousand', () => {
+  const broken = encodePem('CERTIFICATE', Uint8Array.of(0x30, 0))
+  const bundle = (count: number) => Buffer.from(broken.repeat(count) + certificate(authority.publicKey)).toString('base64')
+  assert.equal(caBundleError(bundle(100)), undefined)
+  assert.match(caBundleError(bundle(15_000)) ?? '', /malformed certificate/)
 })
 
 const pod = ed25519()

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { ClusterTrustBundle } from '#api/certificates/v1beta1/kinds.gen.ts'
 import type { V1beta1ClusterTrustBundle } from '#api/certificates/v1beta1/types.gen.ts'
 import { trustBundleNameErrorsFor, validateSignerName } from '#api/core/v1/signer-names.ts'
-import type { Check } from '#api/meta/check.ts'
+import { type Check, furtherErrors } from '#api/meta/check.ts'
 import { nameColumn } from '#api/meta/columns.ts'
 import { mustNotChange } from '#api/meta/immutable.ts'
 import { byteLength, nameIsPathSegment } from '#api/meta/names.ts'
@@ -66,8 +66,12 @@ function validateCertificates(check: Check<string>): void {
   for (const [index, { type, headers, bytes }] of decodePemBlocks(pem).entries()) {
     const fault = blockFault(type, headers, bytes)
     if (fault !== undefined) check.invalid(`entry ${index} ${fault}`, hidden)
+    // Nobody is told of the others, and there may be thirty thousand.
+    if (check.errors.at(-1) === furtherErrors) return
     const key = Buffer.from(bytes).toString('base64')
-    indicesOf.set(key, [...(indicesOf.get(key) ?? []), index])
+    const indices = indicesOf.get(key)
+    if (indices === undefined) indicesOf.set(key, [index])
+    else indices.push(index)
   }
   if (check.errors.length > before) return
   if (indicesOf.size === 0) check.invalid('at least one trust anchor must be provided', hidden)
