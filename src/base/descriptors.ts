@@ -1,6 +1,7 @@
 /** Open files that are no plain files: named pipes, terminals, other processes' descriptors, connections in other network namespaces. */
 import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
+import { constants as systemConstants } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { ReadStream } from 'node:tty'
 import { SystemCallError, systemCall } from '#base/system-calls.ts'
@@ -66,49 +67,89 @@ export const descriptors = {
     size.writeUInt16LE(columns, 2)
     systemCall('ioctl', descriptor, 0x5414, size)
   },
-  /** A connection to a port at the loopback address of the network namespace that a process is in; ours where none is named. */
-  connectIn(pid: number | undefined, port: number): Duplex {
-    if (pid === undefined) return connectLoopback(port)
-    const own = openSync('/proc/thread-self/ns/net', 'r')
+  /**
+   * A connection to a port at the loopback address of the network namespace that a process is in; ours where none is named.
+   * Who listens there may not come to take it: it is waited for beside the event loop, and not for ever.
+   */
+  async connectIn(pid: number | undefined, port: number, options: { timeoutMs: number; signal: AbortSignal }): Promise<Duplex> {
+    let failure: unknown
+    for (const { family, host } of loopbacks) {
+      try {
+        return await connected(socketIn(pid, family), { host, port }, options)
+      } catch (error) {
+        failure ??= error
+      }
+      if (options.signal.aborted) break
+    }
+    throw failure
+  },
+}
+
+const loopbacks = [
+  { family: 2, host: '127.0.0.1' },
+  { family: 10, host: '::1' },
+]
+const newNet = 0x40000000
+const byteStream = 1
+const closeOnExec = 0o2000000
+
+/** A socket stays in the namespace that it was made in, whoever connects it. */
+function socketIn(pid: number | undefined, family: number): number {
+  const made = () => systemCall('socket', family, byteStream | closeOnExec, 0)
+  if (pid === undefined) return made()
+  const own = openSync('/proc/thread-self/ns/net', 'r')
+  try {
     const other = openSync(`/proc/${pid}/ns/net`, 'r')
     try {
       systemCall('setns', other, newNet)
       try {
-        return connectLoopback(port)
+        return made()
       } finally {
         systemCall('setns', own, newNet)
       }
     } finally {
-      closeSync(own)
       closeSync(other)
     }
-  },
+  } finally {
+    closeSync(own)
+  }
 }
 
-const newNet = 0x40000000
-const families = [
-  { family: 2, address: Buffer.from([127, 0, 0, 1]), at: 4, sizeBytes: 16 },
-  { family: 10, address: Buffer.from([...new Array(15).fill(0), 1]), at: 8, sizeBytes: 28 },
-]
-
-/** On the machine itself a connection is there at once or refused at once. */
-function connectLoopback(port: number): Duplex {
-  let failure: unknown
-  for (const { family, address, at, sizeBytes } of families) {
-    const socket = systemCall('socket', family, 1 | 0o2000000, 0)
-    const name = Buffer.alloc(sizeBytes)
-    name.writeUInt16LE(family, 0)
-    name.writeUInt16BE(port, 2)
-    name.set(address, at)
-    try {
-      systemCall('connect', socket, name, sizeBytes)
-      return streamOf(socket)
-    } catch (error) {
-      closeSync(socket)
-      failure ??= error
+function connected(
+  descriptor: number,
+  place: { host: string; port: number },
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    // Not to be read before it is connected, which the types of Node do not know.
+    const early = { manualStart: true } as object
+    const socket = new Socket({ fd: descriptor, readable: true, writable: true, allowHalfOpen: true, ...early })
+    const fail = (error: Error) => {
+      finish()
+      socket.destroy()
+      reject(error)
     }
-  }
-  throw failure
+    // Later ones as well: until somebody takes the socket over, its end is nobody's trouble.
+    const failed = ({ errno, message }: NodeJS.ErrnoException) =>
+      fail(errno === undefined ? new Error(message) : new SystemCallError('connect', '', -errno))
+    const abort = () => fail(new Error('connect: nobody waits for it any more'))
+    const timer = setTimeout(() => fail(new SystemCallError('connect', '', systemConstants.errno.ETIMEDOUT)), timeoutMs)
+    const finish = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
+    socket.on('error', failed)
+    socket.once('connect', () => {
+      finish()
+      resolve(socket)
+    })
+    signal.addEventListener('abort', abort)
+    try {
+      socket.connect(place)
+    } catch (error) {
+      fail(error as Error)
+    }
+  })
 }
 
 function streamOf(descriptor: number): Duplex {

@@ -76,7 +76,12 @@ export function launchProcess({ program, name, script, streams, further = [] }: 
         const { stdin } = child
         const status = child.stdio[3] as unknown as Duplex
         // Node throws away what nobody listens for when the process ends: a fast one ends before anybody could.
-        const kept = (stream: Readable | null) => (stream === null ? null : stream.on('error', () => {}).pipe(new PassThrough()))
+        const kept = (stream: Readable | null) => {
+          if (stream === null) return null
+          const passed = stream.on('error', () => {}).pipe(new PassThrough())
+          // Who reads no more closes the pipe, so that the program hears of it.
+          return passed.once('close', () => stream.destroy())
+        }
         const [stdout, stderr] = [kept(child.stdout), kept(child.stderr)]
         // Whoever reads no more is told by the end of the process.
         stdin?.on('error', () => {})

@@ -113,9 +113,10 @@ function forward(
   data.onData = (piece) => void client.stream.write(piece)
   data.onEnd = () => void client.stream.end()
   client.stream.on('data', (piece: Buffer) => {
-    if (!data.write(piece)) client.stream.pause()
+    if (data.write(piece)) return
+    client.stream.pause()
+    data.onceDrained(() => client.stream.resume())
   })
-  connection.onDrain(() => client.stream.resume())
   client.stream.on('end', () => data.end())
   client.stream.on('error', () => data.reset())
 }

@@ -9,7 +9,7 @@ import type { CriService } from '#runtime/service/cri-service.ts'
 import { type Filter, matches } from '#runtime/service/cri-views.ts'
 import { WrittenBytes } from '#runtime/service/written-bytes.ts'
 import { conversation } from '#runtime/streams/converse.ts'
-import { portConversation } from '#runtime/streams/partners.ts'
+import { ForwardedPorts, portConversation } from '#runtime/streams/forward-ports.ts'
 import type { CriRequest } from '#wire/cri/cri-messages.ts'
 import { cgroupDrivers, containerStates } from '#wire/cri/cri-types.ts'
 
@@ -139,6 +139,7 @@ function ofContainers({ containers, docker, clock, files }: DockerRuntime) {
 
 function ofCommands(runtime: DockerRuntime) {
   const { containers, sandboxes, streams, clock } = runtime
+  const forwarded = new ForwardedPorts()
   return {
     async execSync({ containerId, cmd, timeout = 0 }: CriRequest<'execSync'>) {
       return runInContainer((await containers.running(containerId)).Id, cmd, timeout * 1000, runtime)
@@ -156,7 +157,7 @@ function ofCommands(runtime: DockerRuntime) {
     async portForward({ podSandboxId }: CriRequest<'portForward'>) {
       const { config } = sandboxes.get(podSandboxId)
       const pid = hasOwnNetwork(config) ? await sandboxes.pid(podSandboxId) : undefined
-      return { url: streams.urlFor('portforward', portConversation(pid, clock)) }
+      return { url: streams.urlFor('portforward', portConversation(pid, forwarded)) }
     },
   }
 }

@@ -9,7 +9,8 @@ import { containerStatus, containerView, type Filter, imageView, matches, sandbo
 import type { EmbeddedRuntime } from '#runtime/service/embedded-runtime.ts'
 import { WrittenBytes } from '#runtime/service/written-bytes.ts'
 import { conversation } from '#runtime/streams/converse.ts'
-import { commandPartner, containerPartner, portConversation } from '#runtime/streams/partners.ts'
+import { ForwardedPorts, portConversation } from '#runtime/streams/forward-ports.ts'
+import { commandPartner, containerPartner } from '#runtime/streams/partners.ts'
 import type { CriRequest, CriResponse, CriUnaryName } from '#wire/cri/cri-messages.ts'
 import { type CriContainerStats, cgroupDrivers, namespaceModes } from '#wire/cri/cri-types.ts'
 
@@ -159,6 +160,7 @@ function ofContainers({ sandboxes, containers, images, cgroups, clock, files, pa
 
 function ofCommands(runtime: EmbeddedRuntime) {
   const { sandboxes, containers, streams, clock, paths } = runtime
+  const forwarded = new ForwardedPorts()
   return {
     async execSync({ containerId, cmd, timeout = 0 }: CriRequest<'execSync'>) {
       return runCommand(containers.running(containerId), cmd, timeout * 1000, runtime)
@@ -184,7 +186,7 @@ function ofCommands(runtime: EmbeddedRuntime) {
     async portForward({ podSandboxId }: CriRequest<'portForward'>) {
       const { process, config } = sandboxes.get(podSandboxId)
       const isNodes = config.linux?.securityContext?.namespaceOptions?.network === namespaceModes.node
-      return { url: streams.urlFor('portforward', portConversation(isNodes ? undefined : process.pid, clock)) }
+      return { url: streams.urlFor('portforward', portConversation(isNodes ? undefined : process.pid, forwarded)) }
     },
   }
 }

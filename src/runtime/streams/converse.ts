@@ -12,8 +12,8 @@ export type Partner = {
   readonly input: Writable | undefined
   /** Calls back with what it writes, until `ended`. */
   listen(receive: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void): Disposable
-  /** Holds it back while the client cannot take more. */
-  pause(): void
+  /** Holds it back while the client cannot take more; undefined where it goes on, and who cannot keep up misses some of it. */
+  readonly pause: (() => void) | undefined
   resume(): void
   resize(size: { columns: number; rows: number }): void
   /** Whoever asked will send no more. */
@@ -26,6 +26,12 @@ export type Partner = {
 
 /** How long what was written last may take on its way. */
 const farewellMs = 10
+/** What is kept of what a client sends before there is a partner. */
+const mostEarlyBytes = 1 << 20
+/** What is kept of what a partner writes that waits for nobody. */
+const mostBehindBytes = 4 << 20
+/** More than a client of ours opens for one conversation. */
+const mostStreams = 16
 
 /** `begin` is called once all streams are there. */
 export function conversation(request: StreamRequest, clock: Clock, begin: () => Promise<Partner>): Conversation {
@@ -35,12 +41,12 @@ export function conversation(request: StreamRequest, clock: Clock, begin: () => 
     const expected = 1 + [request.stdin, request.stdout, request.stderr && !request.tty, canResize].filter(Boolean).length
     let hasBegun = false
     const connection = new SpdyConnection({
-      ...{ socket, head, role: 'server' },
+      ...{ socket, head, role: 'server', mostStreams },
       onStream(stream) {
         streams.set(stream.headers['streamtype'] ?? '', stream)
         if (streams.size >= expected && !hasBegun) {
           hasBegun = true
-          void talk(connection, streams, protocol, clock, begin)
+          talk(connection, streams, protocol, clock, begin).catch(() => connection.destroy())
         }
         return true
       },
@@ -60,12 +66,28 @@ async function talk(
   const [stdin, resize] = [streams.get('stdin'), streams.get('resize')]
   let partner: Partner | undefined
   let hasEnded = false
+  let earlyBytes = 0
   const send = (bytes: Uint8Array) => {
-    if (partner?.input === undefined) early.push(bytes)
-    else if (!partner.input.write(bytes)) {
-      connection.pause()
-      partner.input.once('drain', () => connection.resume())
+    if (partner === undefined) {
+      early.push(bytes)
+      earlyBytes += bytes.length
+      if (earlyBytes > mostEarlyBytes) connection.pause()
+    } else if (partner.input !== undefined && !partner.input.destroyed && !partner.input.write(bytes)) {
+      waitFor(partner.input)
     }
+  }
+  /** What cannot be written any more needs nobody to wait. */
+  let isWaiting = false
+  const waitFor = (input: Writable) => {
+    if (isWaiting) return
+    isWaiting = true
+    const resume = () => {
+      isWaiting = false
+      input.off('drain', resume).off('close', resume)
+      connection.resume()
+    }
+    connection.pause()
+    input.on('drain', resume).on('close', resume)
   }
   if (stdin !== undefined) {
     stdin.onData = send
@@ -74,13 +96,13 @@ async function talk(
       partner?.endInput()
     }
   }
-  const sizes: { columns: number; rows: number }[] = []
+  let size: TerminalSize | undefined
   if (resize !== undefined) {
     resize.onData = (bytes) => {
-      for (const size of sizesIn(bytes)) {
-        if (partner === undefined) sizes.push(size)
-        else partner.resize(size)
-      }
+      const latest = sizeIn(bytes)
+      if (latest === undefined) return
+      size = latest
+      partner?.resize(size)
     }
   }
   const finish = (status: object | string) => {
@@ -96,13 +118,20 @@ async function talk(
   }
   const talking = partner
   connection.onClose(() => talking.leave())
-  for (const bytes of early) talking.input?.write(bytes)
-  for (const size of sizes) talking.resize(size)
+  connection.resume()
+  for (const bytes of early.splice(0)) send(bytes)
+  if (size !== undefined) talking.resize(size)
+  let isHeldBack = false
   const listening = talking.listen((name, bytes) => {
     const stream = streams.get(name)
-    if (stream === undefined || stream.write(bytes)) return
+    if (stream === undefined || (talking.pause === undefined && connection.backlogBytes > mostBehindBytes)) return
+    if (stream.write(bytes) || talking.pause === undefined || isHeldBack) return
+    isHeldBack = true
     talking.pause()
-    connection.onDrain(() => talking.resume())
+    connection.onceDrained(() => {
+      isHeldBack = false
+      talking.resume()
+    })
   })
   if (hasEnded) talking.endInput()
   try {
@@ -123,14 +152,19 @@ function statusOf(protocol: string, exitCode: number | undefined, failure: strin
   return { status: 'Failure', message, reason: 'NonZeroExitCode', details: { causes: [{ reason: 'ExitCode', message: String(exitCode) }] } }
 }
 
-function sizesIn(bytes: Uint8Array): { columns: number; rows: number }[] {
-  const found: { columns: number; rows: number }[] = []
-  for (const [text] of Buffer.from(bytes)
+type TerminalSize = { columns: number; rows: number }
+
+/** A message has some twenty bytes; of many together the last one counts. */
+const sizeTextBytes = 1024
+
+function sizeIn(bytes: Uint8Array): TerminalSize | undefined {
+  let found: TerminalSize | undefined
+  for (const [text] of Buffer.from(bytes.subarray(-sizeTextBytes))
     .toString()
     .matchAll(/\{[^{}]*\}/g)) {
     try {
       const { Width = 0, Height = 0 } = JSON.parse(text) as { Width?: number; Height?: number }
-      if (Width > 0 && Height > 0 && Width < 65_536 && Height < 65_536) found.push({ columns: Width, rows: Height })
+      if (Width > 0 && Height > 0 && Width < 65_536 && Height < 65_536) found = { columns: Width, rows: Height }
     } catch {
       // Half a message: the next one will be whole.
     }
@@ -141,7 +175,7 @@ function sizesIn(bytes: Uint8Array): { columns: number; rows: number }[] {
 /** Readable streams that are listened to together. */
 export function listenTo(
   sources: Partial<Record<'stdout' | 'stderr', Readable | Duplex | undefined>>,
-): Pick<Partner, 'listen' | 'pause' | 'resume'> & { all: readonly Readable[] } {
+): Pick<Partner, 'listen' | 'resume'> & { pause(): void; all: readonly Readable[] } {
   const entries = (['stdout', 'stderr'] as const).flatMap((name) => (sources[name] === undefined ? [] : [[name, sources[name]] as const]))
   return {
     listen(receive) {

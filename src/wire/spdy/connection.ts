@@ -13,6 +13,8 @@ export type SpdyConnectionOptions = {
   role: 'client' | 'server'
   /** The other end opened a stream, and must be listened to at once; false refuses it. */
   onStream?(stream: SpdyStream): boolean
+  /** Of the other end's, at once; further ones are refused. Absent: as many as any client would have. */
+  mostStreams?: number
   /** Calls back in a later turn of the event loop, the machine's unless said otherwise. */
   soon?(callback: () => void): void
 }
@@ -29,7 +31,7 @@ const framesPerHeader = 4
 const headerBytesPerFrame = 16 * 1024
 
 /** At once, of the other end's. A client that forwards a port has two for each connection to it. */
-const mostStreams = 10_000
+const usualMostStreams = 10_000
 /** Who has left so many refusals unread has opened streams for their sake. */
 const mostRefusalBytes = 256 * 1024
 
@@ -65,6 +67,11 @@ export class SpdyStream {
     if (this.#hasEnded || this.#isOver) return true
     this.#agree()
     return this.#connection.sendData(this.id, data)
+  }
+
+  /** Calls back once, when the connection has caught up; not after its end. */
+  onceDrained(callback: () => void): void {
+    this.#connection.onceDrained(callback)
   }
 
   /** Nothing more will be written. */
@@ -108,6 +115,8 @@ export class SpdyConnection {
   readonly #closers = new Set<() => void>()
   readonly #pings = new FrameAllowance()
   readonly #soon: (callback: () => void) => void
+  readonly #mostStreams: number
+  #drained: (() => void)[] = []
   /** What has come and is not taken yet. */
   #waiting: Frame[] = []
   #isTaking = false
@@ -118,17 +127,25 @@ export class SpdyConnection {
   #lastForeignId = 0
   #isClosed = false
 
-  constructor({ socket, head, role, onStream = () => false, soon = systemClock.soon }: SpdyConnectionOptions) {
+  constructor(options: SpdyConnectionOptions) {
+    const { socket, head, role, onStream = () => false, soon = systemClock.soon, mostStreams = usualMostStreams } = options
     this.#socket = socket
+    this.#mostStreams = mostStreams
     this.#soon = soon
     this.#onStream = onStream
     this.#nextId = role === 'client' ? 1 : 2
-    socket.on('data', this.#receive)
     socket.on('error', () => this.#over())
+    // It comes first, and not before whoever made the connection has it.
+    if (head !== undefined && head.length > 0) socket.unshift(head)
+    socket.on('data', this.#receive)
+    socket.on('drain', () => {
+      const drained = this.#drained
+      this.#drained = []
+      for (const callback of drained) callback()
+    })
     // Nobody goes on alone: a connection that one end has left is over.
     socket.on('end', () => this.#leave())
     socket.on('close', () => this.#over())
-    if (head !== undefined && head.length > 0) this.#receive(head)
   }
 
   get isClosed(): boolean {
@@ -154,8 +171,14 @@ export class SpdyConnection {
     else this.#closers.add(callback)
   }
 
-  onDrain(callback: () => void): void {
-    this.#socket.on('drain', callback)
+  /** Calls back once, when what was written has been taken; not after the end. */
+  onceDrained(callback: () => void): void {
+    if (!this.#isClosed) this.#drained.push(callback)
+  }
+
+  /** What was written and is not taken yet. */
+  get backlogBytes(): number {
+    return this.#socket.writableLength
   }
 
   /** Holds the other end back, all streams of it. */
@@ -289,7 +312,7 @@ export class SpdyConnection {
       return
     }
     this.#lastForeignId = streamId
-    if (this.#streams.size >= mostStreams) {
+    if (this.#streams.size >= this.#mostStreams) {
       this.#refuse(streamId, resetStatus.refused)
       return
     }
@@ -324,6 +347,7 @@ export class SpdyConnection {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#waiting = []
+    this.#drained = []
     const streams = [...this.#streams.values()]
     this.#streams.clear()
     for (const stream of streams) stream.finish(true)

@@ -18,6 +18,8 @@ const kinds = { synStream: 1, synReply: 2, reset: 3, ping: 6, goAway: 7, headers
 const lastFlag = 1
 const idMask = 0x7fffffff
 const headBytes = 8
+/** Headers of a stream are some words; only data is large. */
+const mostControlBytes = 64 * 1024
 
 /** Cuts what arrives into frames. */
 export class FrameReader {
@@ -37,6 +39,7 @@ export class FrameReader {
       this.#needed = headBytes
       if (bytes.length < headBytes) break
       const size = headBytes + (bytes.readUInt32BE(4) & 0xffffff)
+      if (isControl(bytes) && size > mostControlBytes) throw new Error('a control frame is too large')
       this.#needed = size
       if (bytes.length < size) break
       frames.push(decodedFrame(bytes.subarray(0, size)))
@@ -48,15 +51,18 @@ export class FrameReader {
   }
 }
 
+function isControl(frame: Uint8Array): boolean {
+  return (frame[0] ?? 0) >= 0x80
+}
+
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function decodedFrame(frame: Buffer): Frame {
-  const isControl = (frame[0] ?? 0) >= 0x80
   const isLast = ((frame[4] ?? 0) & lastFlag) !== 0
   const body = frame.subarray(headBytes)
-  if (!isControl) return { type: 'data', streamId: frame.readUInt32BE(0) & idMask, isLast, data: body }
+  if (!isControl(frame)) return { type: 'data', streamId: frame.readUInt32BE(0) & idMask, isLast, data: body }
   if ((frame.readUInt16BE(0) & 0x7fff) !== version) throw new Error('a frame of another version of SPDY')
   const number = (at: number) => {
     if (body.length < at + 4) throw new Error('a frame is too short for its kind')

@@ -123,6 +123,29 @@ test('frames are found however the bytes arrive', () => {
   }
 })
 
+test('a control frame of more than 64 KiB is refused before it is there, and data is not', () => {
+  assert.throws(() => new FrameReader().read(Buffer.from('8003000100010000', 'hex')), /too large/)
+  assert.deepEqual(new FrameReader().read(Buffer.from('8003000100001000', 'hex')), [])
+  assert.deepEqual(new FrameReader().read(Buffer.from('0000000100ffffff', 'hex')), [])
+})
+
+test('what came with the upgrade is read first, once the connection is there', async () => {
+  const [client, server] = duplexPair()
+  const head = encodedFrame({ type: 'synStream', streamId: 1, isLast: false, headerBlock: new HeaderWriter().write({}) })
+  client.write(Buffer.concat([dataHead(1, 2, true), Buffer.from('hi')]))
+  const heard: string[] = []
+  const connection = new SpdyConnection({
+    ...{ socket: server, head, role: 'server' },
+    onStream(stream) {
+      heard.push(`stream, closed: ${connection.isClosed}`)
+      stream.onData = (data) => void heard.push(Buffer.from(data).toString())
+      return true
+    },
+  })
+  while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(heard, ['stream, closed: false', 'hi'])
+})
+
 function pair(onStream: (stream: SpdyStream) => boolean) {
   const [left, right] = duplexPair()
   return {

@@ -58,6 +58,10 @@ export function translateToSpdy(
   }
   output.push(ended(error))
 
+  const holdBack = () => {
+    webSocket.pause()
+    spdy.onceDrained(() => webSocket.resume())
+  }
   webSocket.onMessage((message) => {
     const decoded = decodedMessage(message, protocol)
     if (decoded === undefined) return
@@ -65,12 +69,11 @@ export function translateToSpdy(
     if (channel === channels.close && protocol.canClose) {
       if (data[0] === channels.stdin) stdin?.end()
     } else if (channel === channels.stdin && stdin !== undefined && data.length > 0) {
-      if (!stdin.write(data)) webSocket.pause()
+      if (!stdin.write(data)) holdBack()
     } else if (channel === channels.resize && resize !== undefined) {
-      if (!resize.write(data)) webSocket.pause()
+      if (!resize.write(data)) holdBack()
     }
   })
-  spdy.onDrain(() => webSocket.resume())
 
   return new Promise((resolve) => {
     let isOver = false
