@@ -25,6 +25,9 @@ export type ContainerOutputOptions = {
 const mostAtOnceBytes = 16 * 1024
 /** Whoever writes faster than the disk takes waits. */
 const mostPendingBytes = 1 << 20
+/** And then for so long: a container that only writes, however few of its lines are worth a processor, is not all there is to do. */
+const restMs = 10
+const saysEveryMs = 60_000
 
 export class ContainerOutput {
   readonly #options: ContainerOutputOptions
@@ -40,6 +43,8 @@ export class ContainerOutput {
   #last: Promise<void> = Promise.resolve()
   /** Steps that have begun or wait for their turn. */
   #turns = 0
+  /** When it was last said that something is lost. */
+  #saidMs = Number.NEGATIVE_INFINITY
 
   constructor(options: ContainerOutputOptions) {
     this.#options = options
@@ -72,9 +77,9 @@ export class ContainerOutput {
 
   take(stream: 'stdout' | 'stderr', bytes: Uint8Array): void {
     for (const listener of this.#listeners) listener(stream, bytes)
-    const pieces = this.#lines[stream].add(bytes, this.#options.clock.nowMicros())
-    if (pieces.length === 0 || this.#isWrittenAtOnce(pieces)) return
-    for (const piece of pieces) this.#append(piece)
+    const written = this.#lines[stream].add(bytes, this.#options.clock.nowMicros())
+    if (written.length === 0 || this.#isWrittenAtOnce(written)) return
+    this.#append(written)
     this.#flush()
   }
 
@@ -82,9 +87,7 @@ export class ContainerOutput {
   async end(patienceMs: number): Promise<void> {
     await endedOrQuiet(this.#sources, { clock: this.#options.clock, quietMs: patienceMs })
     this.#stopReading()
-    for (const stream of ['stdout', 'stderr'] as const) {
-      for (const piece of this.#lines[stream].end(this.#options.clock.nowMicros())) this.#append(piece)
-    }
+    for (const stream of ['stdout', 'stderr'] as const) this.#append(this.#lines[stream].end(this.#options.clock.nowMicros()))
     this.#flush()
     await this.#closeLog()
   }
@@ -122,12 +125,11 @@ export class ContainerOutput {
   }
 
   /** Little, and after all that came before it. */
-  #isWrittenAtOnce(pieces: readonly Uint8Array[]): boolean {
+  #isWrittenAtOnce(bytes: Uint8Array): boolean {
     const isInTurn = this.#turns === 0 && this.#pending.length === 0
-    const isLittle = pieces.reduce((sum, { length }) => sum + length, 0) <= mostAtOnceBytes
-    if (!isInTurn || !isLittle || this.#log?.writeAtOnce === undefined) return false
+    if (!isInTurn || bytes.length > mostAtOnceBytes || this.#log?.writeAtOnce === undefined) return false
     try {
-      this.#log.writeAtOnce(Buffer.concat(pieces))
+      this.#log.writeAtOnce(bytes)
     } catch (error) {
       this.#isLost(error)
     }
@@ -135,7 +137,7 @@ export class ContainerOutput {
   }
 
   #append(piece: Uint8Array): void {
-    if (this.#options.logFile === '') return
+    if (this.#options.logFile === '' || piece.length === 0) return
     this.#pending.push(piece)
     this.#pendingBytes += piece.length
     if (this.#pendingBytes > mostPendingBytes) for (const source of this.#sources) source.pause()
@@ -145,9 +147,13 @@ export class ContainerOutput {
     if (this.#pending.length === 0 || this.#writing !== undefined) return
     this.#writing = this.#inTurn(() => this.#write()).finally(() => {
       this.#writing = undefined
-      for (const source of this.#sources) if (source.isPaused()) source.resume()
+      if (this.#sources.some((source) => source.isPaused())) this.#options.clock.after(restMs, () => this.#goOn())
       this.#flush()
     })
+  }
+
+  #goOn(): void {
+    if (this.#pendingBytes <= mostPendingBytes) for (const source of this.#sources) if (source.isPaused()) source.resume()
   }
 
   /** When nothing is left to be written: a write that has ended may have been followed by another. */
@@ -179,8 +185,11 @@ export class ContainerOutput {
     }
   }
 
-  /** A full disk must not stop the container; what could not be written is lost, and said to be. */
+  /** A full disk must not stop the container; what could not be written is lost, and said to be: not for every line, on that same disk. */
   #isLost(error: unknown): void {
+    const nowMs = this.#options.clock.now()
+    if (nowMs - this.#saidMs < saysEveryMs) return
+    this.#saidMs = nowMs
     this.#options.logger.warn('failed to write the log of a container', { file: this.#options.logFile, error: errorMessage(error) })
   }
 
