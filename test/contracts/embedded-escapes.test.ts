@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
 import { thisProcess } from '#base/machine.ts'
+import type { CriConnection } from '#kubelet/runtimes/cri/cri-client.ts'
 import { type ContainerConfig, type ContainerSecurityContext, containerStates, namespaceModes } from '#wire/cri/cri-types.ts'
 import { writeImageArchive } from '#wire/oci/image-archive.ts'
 import { startTestEmbedded, type TestEmbedded, whyNoEmbedded, whyNoPodUsers } from '../support/embedded.ts'
@@ -56,6 +57,7 @@ describe('containers of the embedded runtime do not get out', { skip: whyNoEmbed
     script: string,
     { security = {}, ...more }: Partial<ContainerConfig> & { security?: ContainerSecurityContext } = {},
     modes = {},
+    whileItRuns = async (_client: CriConnection, _containerId: string): Promise<void> => {},
   ): Promise<string> => {
     using client = await world.client()
     const name = `escape-${count++}`
@@ -86,6 +88,7 @@ describe('containers of the embedded runtime do not get out', { skip: whyNoEmbed
       }
       const { containerId } = await client.call('createContainer', { podSandboxId, config: container, sandboxConfig: config })
       await client.call('startContainer', { containerId })
+      await whileItRuns(client, containerId)
       for (;;) {
         const { status } = await client.call('containerStatus', { containerId })
         if (status?.state === containerStates.exited) break
@@ -239,6 +242,30 @@ describe('containers of the embedded runtime do not get out', { skip: whyNoEmbed
     }
     const others = [{ containerPath: '/v', hostPath: volume, ...ownUsers(196_608).mappings }]
     await assert.rejects(run('true', { mounts: others }, modes), /are not those of the pod/)
+  })
+
+  test('a command that takes too long ends with all that it has started', async () => {
+    const said = await run(
+      "until test -e /over; do sleep 0.02; done; while ps | grep -q '[y]es always'; do sleep 0.02; done; echo none left",
+      {},
+      {},
+      async (client, containerId) => {
+        const cmd = ['sh', '-c', 'yes always > /dev/null & sleep 1000']
+        await assert.rejects(client.call('execSync', { containerId, cmd, timeout: 1 }), /deadline exceeded/)
+        await client.call('execSync', { containerId, cmd: ['touch', '/over'], timeout: 60 })
+      },
+    )
+    assert.equal(said, 'none left\n')
+  })
+
+  test('nothing is mounted over files of the kernel that say what a process may do', async () => {
+    for (const containerPath of ['/proc', '/proc/self/attr', '/x/../proc/sys']) {
+      const mounts = [{ containerPath, hostPath: outside }]
+      await assert.rejects(run('true', { mounts }), /"\/proc\S*" cannot be mounted because it is (inside \/proc|not of type proc)/)
+    }
+    assert.match(await run('ls /proc/1/stat', { mounts: [{ containerPath: '/proc', hostPath: '/proc' }] }), /\/proc\/1\/stat/)
+    const mounts = [{ containerPath: '/proc/uptime', hostPath: join(outside, 'secret') }]
+    assert.match(await run('cat /proc/uptime', { mounts }), /of the node/)
   })
 
   test('what a container leaves running is gone with it, and with its sandbox', async () => {

@@ -261,6 +261,7 @@ async function bindsOf(
     if (!given.has(target) && (await files.stat(source)) !== undefined) mounts.push({ ...own, source, target, isReadOnly })
   }
   for (const mount of config.mounts ?? []) {
+    mustNotHideProc(mount)
     if (mount.image !== undefined) {
       const { isFile, ...source } = await imagePart(mount, findImage, files)
       mounts.push({ ...own, isFile, source, target: posix.normalize(`/${mount.containerPath}`), isReadOnly: true })
@@ -285,6 +286,19 @@ async function bindsOf(
   }
   // What lies in another comes after it.
   return mounts.sort((one, other) => one.target.split('/').length - other.target.split('/').length)
+}
+
+/** Those that tell of the machine, and that some programs (lxcfs) tell otherwise. */
+const replaceable = ['cpuinfo', 'diskstats', 'meminfo', 'stat', 'swaps', 'uptime', 'loadavg', 'slabinfo', 'net/dev']
+const alsoReplaceable = ['sys/kernel/ns_last_pid', 'sys/crypto/fips_enabled']
+
+/** A process is confined by what is written to files there: another file in their place would take it, and nobody would be confined. */
+function mustNotHideProc({ containerPath, hostPath }: CriMount): void {
+  const target = posix.resolve('/', containerPath)
+  if (target === '/proc') {
+    if (posix.resolve('/', hostPath) !== '/proc') throw new Error(`"${target}" cannot be mounted because it is not of type proc`)
+  } else if (target.startsWith('/proc/') && ![...replaceable, ...alsoReplaceable].includes(target.slice('/proc/'.length)))
+    throw new Error(`"${target}" cannot be mounted because it is inside /proc`)
 }
 
 const propagationNames: Record<number, BindMount['propagation']> = {

@@ -33,6 +33,8 @@ export type RunningCommand = {
 /** What still holds the output of a command that has ended is not waited for longer. */
 const outputPatienceMs = 200
 const mostOutputBytes = 16 << 20
+/** What is beyond the most is read and dropped, so that the command can end; one that writes this much would not. */
+const mostReadBytes = 64 << 20
 
 export async function startCommand(
   record: ContainerRecord,
@@ -74,7 +76,11 @@ export async function startCommand(
         throw failed(error)
       },
     ),
-    kill: () => processes.kill(launched.pid, 'SIGKILL'),
+    kill() {
+      // It leads a group of its own, unless it was not that far yet; what it has started and left behind is in it.
+      if (launched.pid > 1) processes.kill(-launched.pid, 'SIGKILL')
+      processes.kill(launched.pid, 'SIGKILL')
+    },
   }
 }
 
@@ -114,6 +120,8 @@ export async function runCommand(record: ContainerRecord, args: readonly string[
   const outcome = await Promise.race([command.exitCode, ...(limit === undefined ? [] : [limit])]).finally(() => over.abort())
   if (outcome === 'late' || outcome === 'over') {
     command.kill()
+    command.stdout?.destroy()
+    command.stderr?.destroy()
     throw new GrpcError(
       grpcCodes.deadlineExceeded,
       `failed to exec in container: timeout ${timeoutMs / 1000}s exceeded: context deadline exceeded`,
@@ -132,6 +140,7 @@ function collected(stream: Readable | undefined) {
   stream?.on('data', (piece: Uint8Array) => {
     sizeBytes += piece.length
     if (sizeBytes <= mostOutputBytes) pieces.push(piece)
+    else if (sizeBytes > mostReadBytes) stream.destroy()
   })
   stream?.on('error', () => {})
   return { bytes: () => Buffer.concat(pieces) }

@@ -11,6 +11,11 @@ const mostTextBytes = 131_072
 const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 /** Of a file; a longer one is nowhere to be found. */
 const longestName = 255
+/** Where the file of the AppArmor profile is open. */
+const profileDescriptor = 11
+/** What the kernel says of a file system, and which one it is first. */
+const fileSystemBytes = 128
+const procMagic = 0x9fa0
 const cloexecFlag = 1
 const setDescriptorFlags = 2
 
@@ -95,13 +100,26 @@ function takeIdentity(script: LaunchScript, spec: ProcessSpec): void {
   }
 }
 
+/** A link of the image may have led a volume over that file, which would take any profile. */
+function mustBeOfKernel(script: LaunchScript, descriptor: number, what: string): void {
+  const description = script.bytes(Buffer.alloc(fileSystemBytes))
+  const isOf = script.later()
+  script.call('fstatfs', [descriptor, description], { what })
+  script.jumpIfEqual(description, script.word(procMagic), isOf)
+  script.call('write', [-1, '', 0], { what: `${what}: /proc is not the kernel's` })
+  script.settle(isOf)
+}
+
 function execute(script: LaunchScript, { args, env, directory, appArmorProfile }: ProcessSpec): void {
   script.call('umask', [0o022])
   script.call('chdir', [directory], { what: `chdir to cwd ("${directory}") set in config.json failed` })
   if (appArmorProfile !== undefined) {
     const text = `exec ${appArmorProfile}`
     const opened = script.call('openat', [here, '/proc/thread-self/attr/exec', openFlags.writeOnly | openFlags.closeOnExec])
-    script.feed(opened, script.call('write', [0, text, text.length], { what: `apply the AppArmor profile ${appArmorProfile}` }), 0)
+    script.feed(opened, script.call('dup3', [0, profileDescriptor, openFlags.closeOnExec]), 0)
+    const what = `apply the AppArmor profile ${appArmorProfile}`
+    mustBeOfKernel(script, profileDescriptor, what)
+    script.call('write', [profileDescriptor, text, text.length], { what })
   }
   const [program = ''] = args
   // As the kernel would say; here before each place of a long PATH is made a step.
