@@ -380,7 +380,7 @@ export async function startNode(options: NodeOptions, seams: NodeSeams): Promise
   if (isStandalone) await tidyUp()
   begun.use(
     new EmptyDirLimits({
-      ...{ clock, logger, processes: seams.processes, directories: runtimeHelper.directories, pods: () => started.pods },
+      ...{ clock, logger, files, directories: runtimeHelper.directories, pods: () => started.pods },
       evict: ({ metadata }, message) => started.evict(metadata.uid ?? '', message),
     }),
   )

@@ -7,7 +7,7 @@ import { hookRunner } from '#kubelet/hooks/hook-runner.ts'
 const pod = { metadata: { name: 'web', namespace: 'default', uid: 'u1' }, spec: { containers: [] } }
 const container = { name: 'app', ports: [{ name: 'web', containerPort: 8080 }] }
 
-function aRunner({ exitCode = 0, fails = false } = {}) {
+function aRunner({ exitCode = 0, fails = false, stdout = 'out' } = {}) {
   const asked: DialedGet[] = []
   const dialer: Dialer = {
     connect: async () => {},
@@ -18,7 +18,7 @@ function aRunner({ exitCode = 0, fails = false } = {}) {
     },
   }
   const clock = new VirtualClock()
-  const runtime = { exec: async () => ({ exitCode, stdout: 'out', stderr: '' }) }
+  const runtime = { exec: async () => ({ exitCode, stdout, stderr: stdout }) }
   const abort = new AbortController()
   const request = { pod, container, containerId: 'c://1', ip: '10.0.0.5', timeoutMs: 1000, signal: abort.signal }
   return { runner: hookRunner({ runtime, clock, dialer }), clock, request, asked, abort }
@@ -29,8 +29,13 @@ test('a command must succeed', async () => {
   await good.runner.run({ exec: { command: ['a'] } }, good.request)
   const bad = aRunner({ exitCode: 3 })
   const text =
-    'Exec lifecycle hook ([a b]) for Container "app" in Pod "web_default(u1)" failed - error: command exited with 3, message: "out"'
+    'Exec lifecycle hook ([a b]) for Container "app" in Pod "web_default(u1)" failed - error: command exited with 3, message: "outout"'
   await assert.rejects(bad.runner.run({ exec: { command: ['a', 'b'] } }, bad.request), { message: text })
+})
+
+test('of what a failed command has written, and of its words, as much is told as fits into a status', async () => {
+  const { runner, request } = aRunner({ exitCode: 1, stdout: 'x'.repeat(30_000_000) })
+  await assert.rejects(runner.run({ exec: { command: ['a'.repeat(1_000_000)] } }, request), ({ message }: Error) => message.length < 3000)
 })
 
 test('any answer will do, none will not', async () => {

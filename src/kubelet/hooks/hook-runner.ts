@@ -26,11 +26,13 @@ export type HookRunner = {
 export type HookRunnerOptions = { runtime: Pick<Runtime, 'exec'>; clock: Clock; dialer?: Dialer }
 
 const bodyLimitBytes = 10 * 1024
+/** What a command has written goes into an event and the pod's status; so do its words. */
+const longestOutput = 1024
 
 export function hookRunner({ runtime, clock, dialer }: HookRunnerOptions): HookRunner {
   const execute = async (command: readonly string[], { containerId, timeoutMs }: HookRequest) => {
     const { exitCode, stdout, stderr } = await runtime.exec(containerId, command, timeoutMs)
-    if (exitCode !== 0) throw new ExecFailure(exitCode, stdout + stderr)
+    if (exitCode !== 0) throw new ExecFailure(exitCode, `${stdout.slice(0, longestOutput)}${stderr}`.slice(0, longestOutput))
   }
   const ask = async (action: NonNullable<V1LifecycleHandler['httpGet']>, { container, ip, timeoutMs }: HookRequest) => {
     if (dialer === undefined) return
@@ -46,7 +48,7 @@ export function hookRunner({ runtime, clock, dialer }: HookRunnerOptions): HookR
         await execute(command, request).catch((error: unknown) => {
           const [text, output] = error instanceof ExecFailure ? [error.message, error.output] : [String(error), '']
           throw new Error(
-            `Exec lifecycle hook ([${command.join(' ')}]) ${where} failed - error: ${text}, message: ${JSON.stringify(output)}`,
+            `Exec lifecycle hook ([${command.join(' ').slice(0, longestOutput)}]) ${where} failed - error: ${text}, message: ${JSON.stringify(output)}`,
           )
         })
       } else if (handler.httpGet) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { V1Pod } from '#api/core/v1/types.gen.ts'
+import { nodeFiles } from '#base/files.ts'
 import { silentLogger } from '#base/log.ts'
-import { nodeProcesses } from '#base/processes.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import { EmptyDirLimits } from '#kubelet/volumes/empty-dir-limits.ts'
@@ -36,7 +36,7 @@ test('a pod that has put more into a volume than it may is found', async (t) => 
   const evicted: string[] = []
   const clock = new VirtualClock()
   using limits = new EmptyDirLimits({
-    ...{ clock, logger: silentLogger, processes: nodeProcesses, directories, pods: () => pods },
+    ...{ clock, logger: silentLogger, files: nodeFiles, directories, pods: () => pods },
     evict: ({ metadata }, message) => void evicted.push(`${metadata.uid}: ${message}`),
   })
   await limits.look()

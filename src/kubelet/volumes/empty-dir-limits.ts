@@ -1,8 +1,8 @@
 import type { V1Pod, V1Volume } from '#api/core/v1/types.gen.ts'
 import { parseQuantity } from '#api/meta/quantity.ts'
 import type { Clock, Timer } from '#base/clock.ts'
+import type { Files } from '#base/files.ts'
 import type { Logger } from '#base/log.ts'
-import type { Processes } from '#base/processes.ts'
 import type { PodDirectories } from '#kubelet/runtime-helper/pod-directories.ts'
 import { emptyDirVolume } from '#kubelet/volumes/empty-dir.ts'
 import { podUid } from '#kubelet/volumes/volume-plugin.ts'
@@ -10,7 +10,7 @@ import { podUid } from '#kubelet/volumes/volume-plugin.ts'
 export type EmptyDirLimitsOptions = {
   clock: Clock
   logger: Logger
-  processes: Processes
+  files: Pick<Files, 'usage'>
   directories: PodDirectories
   /** Those whose containers may run. */
   pods(): Iterable<V1Pod>
@@ -57,11 +57,8 @@ export class EmptyDirLimits implements Disposable {
   }
 
   async #usedBytes(pod: V1Pod, volume: V1Volume): Promise<number> {
-    const { processes, directories } = this.#options
-    const path = directories.volume(podUid(pod), emptyDirVolume.name, volume.name)
-    // Files may go away under it, which it says by its exit code; what it has counted is good all the same.
-    const { stdout } = await processes.run('du', ['-skx', path])
-    return Number.parseInt(stdout, 10) * 1024 || 0
+    const { files, directories } = this.#options
+    return (await files.usage(directories.volume(podUid(pod), emptyDirVolume.name, volume.name))).usedBytes
   }
 }
 
