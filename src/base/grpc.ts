@@ -22,6 +22,7 @@ export type GrpcStreamChannel = GrpcChannel & {
 }
 
 export type GrpcReceiver = {
+  /** Where it throws, the stream ends with that. */
   onMessage(message: Uint8Array): void
   /** Called once, last; without an error when the service has ended the stream in peace. */
   onEnd(error: GrpcError | undefined): void
@@ -68,8 +69,17 @@ export const grpcCodes = {
 /** Wide enough that big answers do not crawl. */
 const windowBytes = 4 * 1024 * 1024
 
+/** Upstream's limit for what runtimes say, and four times Go's usual one. */
+const usualMostBytes = 16 << 20
+
+/** `mostBytes` of a message that is received: one that is larger ends the call, before it is read. */
+export type GrpcChannelOptions = { tls?: GrpcTls; mostBytes?: number }
+
 /** `unix:///path` or `host:port`; TLS where it is given. Connects when it is first used, and again when cut off. */
-export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {}): Promise<GrpcStreamChannel> {
+export async function grpcChannel(
+  target: string,
+  { tls, mostBytes = usualMostBytes }: GrpcChannelOptions = {},
+): Promise<GrpcStreamChannel> {
   // A tenth of a second to load: only for those who need it.
   const { Client: GrpcClient, credentials, Metadata } = await import('@grpc/grpc-js')
   // Names of servers must not be addresses (RFC 6066), which the library does not heed; the certificate is held against the address.
@@ -85,7 +95,7 @@ export async function grpcChannel(target: string, { tls }: { tls?: GrpcTls } = {
     'grpc.initial_reconnect_backoff_ms': 200,
     // Whether somebody is there again costs nothing to find out on the same machine.
     'grpc.max_reconnect_backoff_ms': target.startsWith('unix:') ? 500 : 5000,
-    'grpc.max_receive_message_length': -1,
+    'grpc.max_receive_message_length': Number.isFinite(mostBytes) ? mostBytes : -1,
     'grpc.max_send_message_length': -1,
     // The other end of a local socket cannot vanish unnoticed, and Go's servers hang up on those who ask too often.
     ...(target.startsWith('unix:') ? {} : { 'grpc.keepalive_time_ms': 10_000, 'grpc.keepalive_timeout_ms': 5_000 }),
@@ -141,7 +151,14 @@ function streamOf(call: ClientDuplexStream<Uint8Array, Uint8Array>, receiver: Gr
     receiver.onEnd(error)
   }
   call.on('data', (message: Uint8Array) => {
-    if (!isOver) receiver.onMessage(message)
+    if (isOver) return
+    try {
+      receiver.onMessage(message)
+    } catch (error) {
+      // What cannot be read ends the stream that it came by.
+      call.cancel()
+      finish(new GrpcError(grpcCodes.internal, errorMessage(error)))
+    }
   })
   call.on('error', (error: ServiceError) => finish(errorOf(error)))
   call.on('end', () => finish(undefined))
@@ -162,6 +179,7 @@ export type GrpcHandler = { answer(request: Uint8Array): Promise<Uint8Array> } |
 
 /** The client's end of a stream, as the server sees it. */
 export type GrpcPeer = {
+  /** Where it throws, the stream fails with that. */
   onMessage(receive: (message: Uint8Array) => void): void
   /** The client will send nothing more. */
   onEnd(receive: () => void): void
@@ -184,7 +202,7 @@ export async function startGrpcServer(options: {
   const { Server, ServerCredentials } = await import('@grpc/grpc-js')
   const { tls, handlers } = options
   const server = new Server({
-    'grpc.max_receive_message_length': -1,
+    'grpc.max_receive_message_length': usualMostBytes,
     'grpc.max_send_message_length': -1,
     'grpc-node.flow_control_window': windowBytes,
   })
@@ -225,10 +243,17 @@ type ServerStream = {
 
 function implementationOf(handler: GrpcHandler) {
   if ('converse' in handler) {
-    return (call: ServerStream) => handler.converse(peerOf(call))
+    return (call: ServerStream) => {
+      const peer = peerOf(call)
+      try {
+        handler.converse(peer)
+      } catch (error) {
+        peer.fail(asGrpcError(error))
+      }
+    }
   }
   return (call: { request: Uint8Array }, callback: UnaryCallback) => {
-    handler.answer(call.request).then(
+    Promise.try(() => handler.answer(call.request)).then(
       (response) => callback(null, response),
       (error: unknown) => callback(statusOf(error)),
     )
@@ -248,11 +273,23 @@ function peerOf(call: ServerStream): GrpcPeer {
     drain()
     for (const receive of closing.splice(0)) receive()
   }
+  const fail = (error: GrpcError) => {
+    if (!isClosed) call.emit('error', statusOf(error))
+    close()
+  }
   call.on('drain', drain)
   for (const event of ['cancelled', 'close', 'finish'] as const) call.on(event, close)
   call.on('error', close)
   return {
-    onMessage: (receive) => call.on('data', receive),
+    onMessage: (receive) =>
+      call.on('data', (message) => {
+        if (isClosed) return
+        try {
+          receive(message)
+        } catch (error) {
+          fail(asGrpcError(error))
+        }
+      }),
     onEnd: (receive) => call.on('end', receive),
     onClosed: (receive) => closing.push(receive),
     send: (message) =>
@@ -261,11 +298,12 @@ function peerOf(call: ServerStream): GrpcPeer {
         else full.push(resolve)
       }),
     end: () => call.end(),
-    fail(error) {
-      if (!isClosed) call.emit('error', statusOf(error))
-      close()
-    },
+    fail,
   }
+}
+
+function asGrpcError(error: unknown): GrpcError {
+  return error instanceof GrpcError ? error : new GrpcError(grpcCodes.internal, errorMessage(error))
 }
 
 function statusOf(error: unknown): Partial<ServiceError> {

@@ -6,11 +6,14 @@ export type HealthQuestion = { host: string; port: number; service: string; time
 /** Resolves with what is wrong; undefined when all is well. */
 export type HealthCheck = (question: HealthQuestion) => Promise<string | undefined>
 
+/** Go's usual limit, and upstream's. An answer has two bytes. */
+const mostAnswerBytes = 4 << 20
+
 const statuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
 
 export const grpcHealthCheck: HealthCheck = async ({ host, port, service, timeoutMs }) => {
   const target = `${host.includes(':') ? `[${host}]` : host}:${port}`
-  using channel = await grpcChannel(target)
+  using channel = await grpcChannel(target, { mostBytes: mostAnswerBytes })
   try {
     const answer = await channel.unary('/grpc.health.v1.Health/Check', requestFor(service), { timeoutMs })
     const status = statusIn(answer)

@@ -117,7 +117,9 @@ export class EtcdConnection {
     this.#tls ??= this.#readTls()
     const tls = await this.#tls
     const isPlain = name.startsWith('http://')
-    const channel = await grpcChannel(name.replace(/^https?:\/\//, ''), tls && !isPlain ? { tls } : {})
+    // Lists are as large as what they list.
+    const mostBytes = Number.POSITIVE_INFINITY
+    const channel = await grpcChannel(name.replace(/^https?:\/\//, ''), { mostBytes, ...(tls && !isPlain && { tls }) })
     const onSilent = () => {
       this.#endpoints.delete(name)
       this.#silentUntilMs.set(name, clock.monotonic() + silentMs)
