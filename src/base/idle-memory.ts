@@ -133,7 +133,14 @@ function memoryOfThisProcess(clock: Clock): ProcessMemory {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1000
     },
-    residentBytes: () => process.memoryUsage.rss(),
+    residentBytes() {
+      try {
+        return process.memoryUsage.rss()
+      } catch {
+        // It is read from a file, which a process with too many open cannot: nothing is known to have grown.
+        return 0
+      }
+    },
     heapBytes: () => process.memoryUsage().heapUsed,
     askedMs: () => askedMs,
     giveBack() {

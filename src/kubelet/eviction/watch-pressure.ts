@@ -31,6 +31,9 @@ export type WatchPressureOptions = {
   onChange(): void
 }
 
+/** What could not be read is no shortage. */
+const unknownProcesses = { most: Number.MAX_SAFE_INTEGER, current: 0 }
+
 export function watchPressure(options: WatchPressureOptions, running: DisposableStack): EvictionManager {
   const { configuration, clock, logger, metrics, kernel, host, rootDirectory, imageDirectory, images, warn } = options
   const imageFs = async () =>
@@ -48,11 +51,13 @@ export function watchPressure(options: WatchPressureOptions, running: Disposable
   const levels = async (): Promise<NodeLevels> => {
     const { memory } = machineUsage(kernel, clock.now())
     const capacityBytes = memory.limitBytes ?? 0
+    // A process with too many files open can read none; no pod is evicted for that.
+    if (capacityBytes === 0) throw new Error('the memory of the machine could not be read')
     return {
       memory: { capacityBytes, availableBytes: Math.max(0, capacityBytes - memory.workingSetBytes) },
       fs: await host.fileSystem(rootDirectory),
       imageFs: await imageFs(),
-      processes: processCounts(kernel) ?? { most: 0, current: 0 },
+      processes: processCounts(kernel) ?? unknownProcesses,
     }
   }
   return running.use(

@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { nodeFiles } from '#base/files.ts'
+import { type Files, nodeFiles } from '#base/files.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { type ProjectedFiles, writeAtomically } from '#kubelet/volumes/atomic-directory.ts'
@@ -106,3 +106,31 @@ for (const [path, message] of refused) {
     assert.deepEqual(await fs.readdir(at.directory), [])
   })
 }
+
+test('paths by the hundred, each of thousands of directories, are refused; those of some are made once', async () => {
+  await using at = await aDirectory()
+  const deep = (index: number, depth: number) => `${index}/${'a/'.repeat(depth)}f`
+  await assert.rejects(at.write(filesOf({ [deep(0, 1900)]: 'x' })), /invalid path: must not be deeper than 256 directories/)
+  const made: string[] = []
+  const files: Files = {
+    ...nodeFiles,
+    makeDirectory: (path, options) => {
+      made.push(path)
+      return nodeFiles.makeDirectory(path, options)
+    },
+  }
+  const wanted = filesOf({ 'a/b/c': '1', 'a/b/d': '2', 'a/e': '3' })
+  for (let round = 0; round < 2; round++) await writeAtomically(at.directory, wanted, { files, clock, random }, async () => {})
+  assert.deepEqual(
+    made
+      .map((path) =>
+        path
+          .split('/')
+          .slice(-2)
+          .join('/')
+          .replace(/^.*\d{10}\/?/, ''),
+      )
+      .slice(1),
+    ['a', 'a/b'],
+  )
+})

@@ -22,6 +22,8 @@ const current = '..data'
 const next = '..data_tmp'
 const longestName = 255
 const longestPath = 4096
+/** Hundreds of paths of thousands of directories each would take as many gigabytes; nobody's go deeper. */
+const deepest = 256
 
 /**
  * ```
@@ -74,6 +76,7 @@ function problemOf(path: string): string | undefined {
   if (path.startsWith('/')) return `must be relative path: ${path}`
   if (Buffer.byteLength(path) > longestPath) return `must be less than or equal to ${longestPath} characters`
   const names = path.split('/')
+  if (names.length > deepest) return `must not be deeper than ${deepest} directories`
   if (names.includes('..')) return `must not contain '..': ${path}`
   if (names.some((name) => Buffer.byteLength(name) > longestName))
     return `filenames must be less than or equal to ${longestName} characters`
@@ -81,7 +84,8 @@ function problemOf(path: string): string | undefined {
 }
 
 async function isSame(files: Files, directory: string, present: readonly string[], wanted: ProjectedFiles): Promise<boolean> {
-  const paths = new Set([...wanted.keys()].flatMap(withParents))
+  const paths = new Set(wanted.keys())
+  for (const path of wanted.keys()) addParents(path, paths)
   if (present.some((path) => !paths.has(path))) return false
   const has = new Set(present)
   for (const [path, { content }] of wanted) {
@@ -92,13 +96,9 @@ async function isSame(files: Files, directory: string, present: readonly string[
 
 async function writeFiles(files: Files, directory: string, wanted: ProjectedFiles): Promise<void> {
   await makeReadableDirectory(files, directory)
-  const made = new Set([''])
+  const made = new Set<string>()
   for (const [path, { content, mode, owner }] of wanted) {
-    for (const parent of withParents(path).slice(0, -1)) {
-      if (made.has(parent)) continue
-      made.add(parent)
-      await makeReadableDirectory(files, join(directory, parent))
-    }
+    for (const parent of addParents(path, made)) await makeReadableDirectory(files, join(directory, parent))
     const file = join(directory, path)
     await files.createExclusive(file, content, { mode })
     await files.setMode(file, mode)
@@ -133,8 +133,17 @@ async function pathsBelow(files: Files, directory: string, prefix = ''): Promise
   return paths
 }
 
-/** `a/b/c`: `a`, `a/b`, `a/b/c` */
-const withParents = (path: string): string[] => path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'))
+/** Of `a/b/c` `a` and `a/b`, as far as they are not known yet, the uppermost first: one that is known has its own known too. */
+function addParents(path: string, known: Set<string>): string[] {
+  const added: string[] = []
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    const parent = path.slice(0, end)
+    if (known.has(parent)) break
+    known.add(parent)
+    added.push(parent)
+  }
+  return added.reverse()
+}
 
 const firstName = (path: string): string => path.split('/')[0] ?? path
 

@@ -22,11 +22,20 @@ const families: readonly (readonly [keyof VolumeStats, string, string])[] = [
 /** Asked for at most once a minute, since drivers may take long; one that does not answer in time is left out. */
 export function volumeMetrics({ volumes, host, clock }: VolumeMetricsOptions): () => Promise<string> {
   let kept: { atMs: number; text: Promise<string> } | undefined
+  /** By where it is mounted. A server that is gone never answers, and each question holds one of the few threads that all files share. */
+  const unanswered = new Set<string>()
   const statsOf = async (
     record: Parameters<NonNullable<ReturnType<MountableVolumes['pluginNamed']>>['stats'] & {}>[0],
-  ): Promise<VolumeStats> => {
+  ): Promise<VolumeStats | undefined> => {
+    const { target } = record
+    if (unanswered.has(target)) return undefined
+    unanswered.add(target)
     const plugin = volumes.pluginNamed(record.plugin)
-    return plugin?.stats === undefined ? host.fileSystem(record.target) : plugin.stats(record, volumes.tools)
+    try {
+      return await (plugin?.stats === undefined ? host.fileSystem(target) : plugin.stats(record, volumes.tools))
+    } finally {
+      unanswered.delete(target)
+    }
   }
   const collect = async (): Promise<string> => {
     const found = new Map<string, VolumeStats>()
