@@ -1,6 +1,6 @@
 /** The options of a request, from its query (and, for deletes, its body), validated as upstream validates them. */
 
-import { Check, quoted } from '#api/meta/check.ts'
+import { Check, cut, quoted } from '#api/meta/check.ts'
 import { validateCreateOptions, validatePatchOptions } from '#api/meta/request-options.ts'
 import { badRequest, invalid } from '#api/meta/status-error.ts'
 import type { V1DeleteOptions } from '#api/meta/v1/types.gen.ts'
@@ -47,12 +47,12 @@ export function deleteOptionsFromQuery(query: URLSearchParams): V1DeleteOptions 
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${quoted(text)}: invalid syntax`)
+  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${quoted(cut(text))}: invalid syntax`)
   // A million digits would take a third of a second to read.
   const isLong = text.replace(/^[+-]?0*/, '').length > longestInt64
   const value = isLong ? undefined : BigInt(text)
   if (value === undefined || value > maxInt64 || value < -maxInt64 - 1n)
-    throw badRequest(`strconv.ParseInt: parsing ${quoted(text)}: value out of range`)
+    throw badRequest(`strconv.ParseInt: parsing ${quoted(cut(text))}: value out of range`)
   return Number(value)
 }
 

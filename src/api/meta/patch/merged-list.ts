@@ -1,5 +1,5 @@
 /** The order and the identity of items in lists that strategic merge patches merge. */
-import { cut } from '../check.ts'
+import { cut } from '#api/meta/check.ts'
 import { goPrint, goTypeOf } from './go-print.ts'
 import { fieldOf, isObject, type JsonObject, type JsonValue } from './json-value.ts'
 import { PatchError } from './patch-error.ts'
