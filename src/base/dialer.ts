@@ -3,6 +3,7 @@
 import { request as secureRequest } from 'node:https'
 import { connect } from 'node:net'
 import { defined } from '#base/defined.ts'
+import { limitInterimAnswers } from '#base/limit-interim-answers.ts'
 import { plainHttp } from '#base/plain-http.ts'
 
 export type Dialer = {
@@ -70,6 +71,7 @@ export const nodeDialer: Dialer = {
         outgoing.destroy()
       }, timeoutMs)
       outgoing.on('error', fail)
+      limitInterimAnswers(outgoing)
       outgoing.end()
     }),
 }

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, Agent as PlainAgentClass } from 'node:http'
 import { Agent, request as secureRequest } from 'node:https'
 import { defined } from '#base/defined.ts'
+import { limitInterimAnswers } from '#base/limit-interim-answers.ts'
 import { plainHttp } from '#base/plain-http.ts'
 import { tunnelAgent } from '#base/proxy-tunnel.ts'
 
@@ -73,6 +74,7 @@ export function nodeHttpClient(options: HttpClientOptions = {}): HttpClient {
       return new Promise((resolve, reject) => {
         const attempt = (isLast: boolean) => {
           const outgoing = send(target, requestOptions, (incoming) => resolve(responseOf(incoming)))
+          limitInterimAnswers(outgoing)
           outgoing.on('error', (error: NodeJS.ErrnoException) => {
             const wasClosed = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
             if (wasClosed && !isLast && !signal?.aborted) attempt(true)

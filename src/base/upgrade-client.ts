@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream'
 import { defined } from '#base/defined.ts'
 import { endGently } from '#base/end-gently.ts'
 import { type HttpClientOptions, tlsOptions } from '#base/http-client.ts'
+import { limitInterimAnswers } from '#base/limit-interim-answers.ts'
 import { plainHttp } from '#base/plain-http.ts'
 import { tunnelAgent } from '#base/proxy-tunnel.ts'
 
@@ -58,6 +59,7 @@ export function nodeUpgradeClient(options: HttpClientOptions = {}): UpgradeClien
       }
       const send = (resolve: (answer: PassedAnswer) => void, reject: (error: Error) => void): void => {
         const outgoing = (isSecure ? secureRequest : plainHttp.request)(new URL(url), request)
+        limitInterimAnswers(outgoing)
         outgoing.on('socket', (socket) => {
           socket.setNoDelay(true)
           if (!socket.connecting) return
