@@ -179,6 +179,9 @@ export class InProcessExchange implements HttpExchange {
   }
 }
 
+/** What may wait to be read before who writes has to. */
+const aheadBytes = 256 * 1024
+
 type Piece = Uint8Array | readonly object[]
 
 /** An answer that is read as it is written. */
@@ -200,7 +203,7 @@ class InProcessStream implements HttpResponseStream {
     if (this.#hasEnded) return false
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     this.#push(bytes, bytes.byteLength)
-    return true
+    return this.backlogBytes <= aheadBytes
   }
   give(values: readonly object[], sizeBytes: number): void {
     if (!this.#hasEnded) this.#push(values, sizeBytes)
