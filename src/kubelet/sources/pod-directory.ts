@@ -15,6 +15,9 @@ const usualCheckMs = 20_000
 /** Editors write files in several steps. */
 const settleMs = 100
 
+/** Of a manifest. */
+const largestBytes = 10 << 20
+
 /** Static pods of a directory (or of one file): read when it changes, and now and then in case that went unseen. */
 export class PodDirectory implements StaticPodSource {
   readonly #options: PodDirectoryOptions
@@ -82,10 +85,15 @@ export class PodDirectory implements StaticPodSource {
   /** A file that makes no sense is told once, and the others do not suffer; what it held before runs on until it makes sense again. */
   async #podsOf(file: string): Promise<V1Pod[]> {
     const { files, node, clock, logger } = this.#options
-    const stat = await files.stat(file)
-    if (stat?.kind === 'directory') return []
-    const text = await files.readTextIfPresent(file)
+    const stat = await files.statTarget(file)
     const seen = this.#seen.get(file)
+    if (stat === undefined || stat.kind === 'directory') return []
+    // A pipe would never end, and hold up all others.
+    if (stat.kind !== 'file' || stat.sizeBytes > largestBytes) {
+      logger.warn('not a static pod manifest', { file, kind: stat.kind, sizeBytes: stat.sizeBytes, largestBytes })
+      return seen?.pods ?? []
+    }
+    const text = await files.readTextIfPresent(file)
     if (text === undefined) return []
     if (seen?.text === text) return seen.pods
     try {

@@ -6,6 +6,7 @@ import { Node, Pod } from '#api/core/v1/kinds.gen.ts'
 import { nodeFiles } from '#base/files.ts'
 import type { HttpClient } from '#base/http-client.ts'
 import { silentLogger as logger } from '#base/log.ts'
+import { nodeProcesses } from '#base/processes.ts'
 import { seededRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
 import { Client } from '#client/client.ts'
@@ -61,6 +62,26 @@ test('lists are taken, and what is no pod is refused', () => {
   assert.throws(() => staticPodsIn('kind: Pod\nmetadata: {}\nspec: {}', origin), /name is needed/)
   assert.throws(() => staticPodsIn('kind: Service\nmetadata: { name: a }', origin), /its kind is Service/)
   assert.throws(() => staticPodsIn('kind: Pod\nmetadata: { name: a }\nspec: { containers: [] }', origin), /invalid pod/)
+})
+
+test('what is no file, or too large to be a manifest, keeps no other from being read', async () => {
+  const path = await nodeFiles.temporaryDirectory('tn static ')
+  const clock = new VirtualClock()
+  const files = { ...nodeFiles, watch: () => ({ [Symbol.dispose]() {} }) }
+  const directory = new PodDirectory({ path, node: 'n1', files, clock, logger })
+  const heard: string[] = []
+  directory.follow({ onPod: ({ metadata }) => heard.push(metadata.name ?? ''), onPodGone: () => {} })
+  try {
+    assert.equal((await nodeProcesses.run('mkfifo', [join(path, 'a-pipe.yaml')])).exitCode, 0)
+    writeFileSync(join(path, 'b-large.yaml'), `${manifest('large')}${'#\n'.repeat(6 << 20)}`)
+    writeFileSync(join(path, 'file'), manifest('web'))
+    await nodeFiles.symlink('file', join(path, 'link'))
+    await directory.start()
+    assert.deepEqual([...new Set(heard)], ['web-n1'])
+  } finally {
+    directory.stop()
+    rmSync(path, { recursive: true })
+  }
 })
 
 test('a directory tells what comes and goes; a file that makes no sense leaves the others alone', async () => {
