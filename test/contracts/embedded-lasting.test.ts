@@ -1,6 +1,6 @@
 /** What containers of the embedded runtime do while no agent is there, and what the next one finds. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '#base/clock.ts'
@@ -222,5 +222,40 @@ describe('a disk that is slower than a container', { skip: whyNoEmbedded(), time
     const { containerId } = await client.call('createContainer', { podSandboxId, config: container, sandboxConfig: config })
     await client.call('startContainer', { containerId })
     assert.match(readFileSync(join(logDirectory, 'log'), 'utf8'), / stdout F said\r?\n$/)
+  })
+
+  test('a container whose start finds no room to be written down does not run on', async () => {
+    const recordFiles: Files = {
+      ...files,
+      async write(path, content, options) {
+        const isFull = path.endsWith('container.json') && !/"state":"created"/.test(String(content))
+        if (isFull) throw new Error('ENOSPC: no space left on device, write')
+        await files.write(path, content, options)
+      },
+    }
+    await using world = await startTestEmbedded({ recordFiles })
+    using client = await world.client()
+    const config = {
+      metadata: { name: 'full', namespace: 'default', uid: 'full', attempt: 0 },
+      logDirectory: join(world.directory, 'logs'),
+    }
+    const { podSandboxId } = await client.call('runPodSandbox', { config, runtimeHandler: '' })
+    const seconds = `97531${process.pid}`
+    const container: ContainerConfig = {
+      ...{ metadata: { name: 'main', attempt: 0 }, image: { image: testImage }, logPath: 'log' },
+      command: ['sleep', seconds],
+    }
+    const { containerId } = await client.call('createContainer', { podSandboxId, config: container, sandboxConfig: config })
+    await assert.rejects(client.call('startContainer', { containerId }), /no space left on device/)
+    const isLeft = (pid: string) => {
+      try {
+        return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8') === `sleep\0${seconds}\0`
+      } catch {
+        return false
+      }
+    }
+    while (readdirSync('/proc').some(isLeft)) await systemClock.sleep(20)
+    const { status } = await client.call('containerStatus', { containerId })
+    assert.deepEqual([status?.state, status?.reason], [containerStates.exited, 'StartError'])
   })
 })

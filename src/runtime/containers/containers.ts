@@ -131,7 +131,8 @@ export class Containers {
       const nanos = String(BigInt(this.#options.clock.nowMicros()) * 1000n)
       const failed = { ...record, state: 'exited', exitCode: 128, reason: 'StartError', message, finishedNanos: nanos } as const
       await this.#options.cgroups?.remove(record.cgroup)
-      await this.#records.save(failed)
+      // Known all the same, as long as we live: with no room left on the disk the failure is told rather than that it could not be kept.
+      await this.#records.save(failed).catch(() => {})
       this.#options.onChange(failed, 'stopped')
       throw new GrpcError(grpcCodes.unknown, message)
     }
@@ -270,7 +271,11 @@ export class Containers {
       this.#ends.set(record.id, Promise.withResolvers())
       // And before an end can be noticed, which closes the log: what was not read by then is lost.
       if (terminal !== undefined) output.readTerminal(terminal)
-      await this.#records.save(running)
+      // What nobody knows to run must not: each next try would add another.
+      await this.#records.save(running).catch(async (error: unknown) => {
+        await this.stop(record.id, 0).catch(() => {})
+        throw error
+      })
       this.#options.onChange(running, 'started')
       // It may have ended before anybody waited for it.
       await this.noticeEnd(record.id)
