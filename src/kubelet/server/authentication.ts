@@ -22,16 +22,22 @@ export type AuthenticationOptions = {
   allowsAnonymous: boolean
 }
 
+/** Less than what is known of others: a token may be shown a moment before its API server knows it. */
+const refusalLastsMs = 10_000
+
 const anonymous: Caller = { name: 'system:anonymous', groups: ['system:unauthenticated'], extra: {} }
 
 export class Authentication {
   readonly #options: AuthenticationOptions
   readonly #certificates = new WeakMap<X509Certificate, { caller: Caller; authorities: readonly X509Certificate[]; untilMs: number }>()
   readonly #tokens: Remembered<Caller>
+  /** Apart from the others: whoever makes tokens up must not crowd out those that are known. */
+  readonly #refused: Remembered<true>
 
   constructor(options: AuthenticationOptions) {
     this.#options = options
     this.#tokens = new Remembered(options.clock)
+    this.#refused = new Remembered(options.clock)
   }
 
   /** Undefined for nobody we know, which includes whoever shows something that is not in order. */
@@ -74,10 +80,13 @@ export class Authentication {
     // Kept by their hashes: a memory that leaks must not leak tokens.
     const key = createHash('sha256').update(token).digest('base64')
     const known = this.#tokens.get(key)
-    if (known !== undefined) return known
+    if (known !== undefined || this.#refused.get(key)) return known
     const { client, tokenLastsMs } = this.#options
     const { status } = await client.create(TokenReview, { metadata: {}, spec: { token } })
-    if (!status?.authenticated || !status.user?.username) return undefined
+    if (!status?.authenticated || !status.user?.username) {
+      this.#refused.set(key, true, Math.min(tokenLastsMs, refusalLastsMs))
+      return undefined
+    }
     const { username, uid, groups = [], extra = {} } = status.user
     const all = groups.includes('system:authenticated') ? groups : [...groups, 'system:authenticated']
     const caller: Caller = { name: username, ...omitEmpty({ uid }), groups: all, extra }
