@@ -132,8 +132,12 @@ for (const group of readdirSync(join(source, 'pkg/apis'))) {
     }
   }
 }
+/** Options of requests are never quoted; those that lie in objects are. */
+const within = new Set(
+  [...structs].flatMap(([name, fields]) => fields.map(({ type }) => code(name.split('.')[0] ?? '', type).replace(/^[*[{]+/, ''))),
+)
 const lines = [...structs]
-  .filter(([name]) => !/List$|Options$|\.TypeMeta$|\.ListMeta$/.test(name))
+  .filter(([name]) => !/List$|\.TypeMeta$|\.ListMeta$/.test(name) && (!name.endsWith('Options') || within.has(name)))
   .map(([name, fields]) =>
     lineOf(
       name,

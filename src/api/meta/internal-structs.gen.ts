@@ -312,6 +312,7 @@ core.ResourceQuotaSpec Hard:{q Scopes:[s ScopeSelector:*core.ScopeSelector
 core.ResourceQuotaStatus Hard:{q Used:{q
 core.ResourceRequirements Limits:{q Requests:{q Claims:[core.ResourceClaim
 core.ResourceStatus Name:s Resources:[core.ResourceHealth
+core.SELinuxOptions User:s Role:s Type:s Level:s
 core.ScaleIOPersistentVolumeSource Gateway:s System:s SecretRef:*core.SecretReference SSLEnabled:b ProtectionDomain:s StoragePool:s StorageMode:s VolumeName:s FSType:s ReadOnly:b
 core.ScaleIOVolumeSource Gateway:s System:s SecretRef:*core.LocalObjectReference SSLEnabled:b ProtectionDomain:s StoragePool:s StorageMode:s VolumeName:s FSType:s ReadOnly:b
 core.ScopeSelector MatchExpressions:[core.ScopedResourceSelectorRequirement
@@ -355,6 +356,7 @@ core.VolumeSource HostPath:*core.HostPathVolumeSource EmptyDir:*core.EmptyDirVol
 core.VolumeStatus Image:*core.ImageVolumeStatus
 core.VsphereVirtualDiskVolumeSource VolumePath:s FSType:s StoragePolicyName:s StoragePolicyID:s
 core.WeightedPodAffinityTerm Weight:i PodAffinityTerm:core.PodAffinityTerm
+core.WindowsSecurityContextOptions GMSACredentialSpecName:*s GMSACredentialSpec:*s RunAsUserName:*s HostProcess:*b
 discovery.Endpoint Addresses:[s Conditions:discovery.EndpointConditions Hostname:*s TargetRef:*core.ObjectReference DeprecatedTopology:{s NodeName:*s Zone:*s Hints:*discovery.EndpointHints
 discovery.EndpointConditions Ready:*b Serving:*b Terminating:*b
 discovery.EndpointHints ForZones:[discovery.ForZone ForNodes:[discovery.ForNode
@@ -387,6 +389,7 @@ meta.APIGroup name:s versions:[meta.GroupVersionForDiscovery preferredVersion?:m
 meta.APIResource name:s singularName:s namespaced:b group?:s version?:s kind:s verbs:s shortNames?:[s categories?:[s storageVersionHash?:s
 meta.APIVersions versions:[s serverAddressByClientCIDRs:[meta.ServerAddressByClientCIDR
 meta.Condition type:s status:s observedGeneration?:i lastTransitionTime:t reason:s message:s
+meta.DeleteOptions gracePeriodSeconds?:*i preconditions?:*meta.Preconditions orphanDependents?:*b propagationPolicy?:*s dryRun?:[s ignoreStoreReadErrorWithClusterBreakingPotential?:*b
 meta.Duration ^s
 meta.FieldSelectorRequirement key:s operator:s values?:[s
 meta.FieldsV1 -:y

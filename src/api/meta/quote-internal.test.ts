@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { internalStructs } from '#api/meta/internal-structs.gen.ts'
 import { asInternal } from '#api/meta/quote-internal.ts'
 
 const cases: [string, unknown, string][] = [
@@ -38,4 +39,9 @@ test('a pod template shows its metadata inline and the host fields in the securi
   assert.equal((SecurityContext as { HostPID: boolean }).HostPID, true)
   assert.equal((Containers as unknown[]).length, 1)
   assert.equal(Volumes, null)
+})
+
+test('whatever lies in a struct is known as well', () => {
+  const known = new Set(internalStructs.split('\n').map((line) => line.split(' ', 1)[0]))
+  for (const [, type = ''] of internalStructs.matchAll(/:[*[{]*(\w+\.\w+)/g)) assert.ok(known.has(type), type)
 })
