@@ -35,7 +35,7 @@ const titles: Record<FieldErrorType, string> = {
 /** Lists that are wrong throughout, quoted whole with every item, would make an answer that is far larger than the request. */
 const maxErrors = 1000
 const maxReportedBytes = 256 * 1024
-const maxQuotedChars = 128 * 1024
+const maxQuotedChars = 64 * 1024
 const reportedBytes = new WeakMap<FieldError[], number>()
 
 /** Stands for each of the errors past those limits, so that rules still see that there was one; an answer holds it once. */

@@ -221,7 +221,7 @@ function outOfBounds(index: number): string {
 }
 
 function unescaped(segment: string): string {
-  return segment.includes('~') ? segment.replace(/~[01]/g, (sequence) => (sequence === '~1' ? '/' : '~')) : segment
+  return segment.includes('~') ? segment.replaceAll('~1', '/').replaceAll('~0', '~') : segment
 }
 
 function inContext<T>(context: string, action: () => T): T {
