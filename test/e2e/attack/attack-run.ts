@@ -50,8 +50,8 @@ export async function* attackField<V extends string>(
       ms: performance.now() - startedMs,
       sentBytes: text.length,
       answeredBytes: bytes,
-      // What went wrong is said at the beginning or at the end.
-      text: answer.length < 2000 ? answer : `${answer.slice(0, 1000)} … ${answer.slice(-1000)}`,
+      // What went wrong is said at the beginning or at the end. A copy, since a part of a text keeps all of it in memory.
+      text: answer.length < 2000 ? answer : Buffer.from(`${answer.slice(0, 1000)} … ${answer.slice(-1000)}`).toString(),
     }
   }
   const created = await measured('create', 'POST', `${place}${isStored ? '' : '?dryRun=All'}`, JSON.stringify(whole(long)), json)

@@ -8,7 +8,7 @@ import type { Cost } from './attack-run.ts'
  */
 export function isExpectedFailure({ verb, status, text }: Pick<Cost, 'verb' | 'status' | 'text'>): boolean {
   if (status !== 500) return false
-  if (verb === 'create') return text.includes('target.name: Required value')
+  if (verb === 'create') return /target\.(name: Required|kind: Unsupported) value/.test(text)
   if (verb === 'strategic patch') return /does not contain declared merge key|expected a \[\]interface \{\}, but received a/.test(text)
   return (
     verb === 'apply' &&
