@@ -11,10 +11,10 @@ export function tooLongNowhere(maxBytes: number, check: Check<unknown>): void {
 }
 
 export function notFoundBecause(name: string, detail: () => string, check: Check<unknown>): void {
-  check.reportAs('FieldValueNotFound', () => `: ${quoted(name)}: ${cut(detail())}`)
+  check.reportAs('FieldValueNotFound', () => `: ${cut(quoted(name))}: ${cut(detail())}`)
 }
 
 /** `shown` is the value as JSON. */
 export function duplicateBecause(shown: () => unknown, detail: string, check: Check<unknown>): void {
-  check.reportAs('FieldValueDuplicate', () => `: ${JSON.stringify(shown())}: ${detail}`)
+  check.reportAs('FieldValueDuplicate', () => `: ${cut(JSON.stringify(shown()))}: ${detail}`)
 }
