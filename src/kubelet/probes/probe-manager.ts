@@ -7,6 +7,7 @@ import type { Random } from '#base/random.ts'
 import { referenceTo } from '#client/events/event-recorder.ts'
 import type { ProbeMetrics } from '#kubelet/metrics/probe-metrics.ts'
 import { fieldPathOf } from '#kubelet/pod-worker/pod-worker.ts'
+import { ExecTurns } from '#kubelet/probes/exec-turns.ts'
 import type { HealthCheck } from '#kubelet/probes/grpc-health.ts'
 import type { PodProbes, PodSight } from '#kubelet/probes/pod-probes.ts'
 import { type ProbeKind, type ProbeTarget, ProbeWorker } from '#kubelet/probes/probe-worker.ts'
@@ -37,6 +38,7 @@ type ProbedContainer = { container: V1Container; workers: Map<ProbeKind, ProbeWo
 export class ProbeManager implements PodProbes {
   readonly #options: ProbeManagerOptions
   readonly #startedMs: number
+  readonly #execTurns: ExecTurns
   readonly #pods = new Map<string, Map<string, ProbedContainer>>()
   readonly #byContainerId = new Map<string, ProbedContainer>()
   readonly #listeners = new Set<(podUid: string) => void>()
@@ -44,6 +46,7 @@ export class ProbeManager implements PodProbes {
   constructor(options: ProbeManagerOptions) {
     this.#options = options
     this.#startedMs = options.clock.now()
+    this.#execTurns = new ExecTurns(options.clock)
   }
 
   isStarted(container: ObservedContainer): boolean {
@@ -130,7 +133,10 @@ export class ProbeManager implements PodProbes {
   }
 
   #worker(uid: string, kind: ProbeKind): ProbeWorker {
-    const { clock, random, runtime, dialer, checkHealth, recordFor } = this.#options
+    const { clock, random, dialer, checkHealth, recordFor } = this.#options
+    const runtime: Pick<Runtime, 'exec'> = {
+      exec: (...command) => this.#execTurns.run(uid, () => this.#options.runtime.exec(...command)),
+    }
     return new ProbeWorker({
       ...{ kind, clock, random, agentStartedMs: this.#startedMs },
       ask: (probe, target) => runProbe(probe, target, { runtime, dialer, checkHealth }),
