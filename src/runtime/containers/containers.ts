@@ -37,6 +37,8 @@ const pipeBytes = 1 << 20
 const outputPatienceMs = 2000
 /** When the kernel's news of an end do not come. */
 const killPatienceMs = 10_000
+/** Where it could not be seen whether a container has ended. */
+const lookAgainMs = 1000
 
 export class Containers {
   readonly #options: ContainersOptions
@@ -198,6 +200,14 @@ export class Containers {
     for (const { id, state } of this.#records.all()) if (state === 'running') await this.noticeEnd(id)
   }
 
+  #noticeLostSoon(id: string): void {
+    const { clock, logger } = this.#options
+    this.#noticeLost(id).catch((error: unknown) => {
+      logger.warn('failed to look whether a container has ended', { container: id, error: errorMessage(error) })
+      clock.after(lookAgainMs, () => this.#noticeLostSoon(id))
+    })
+  }
+
   async #noticeLost(id: string): Promise<void> {
     const record = this.#records.get(id)
     if (record?.state !== 'running' || record.monitor === undefined) return
@@ -300,7 +310,7 @@ export class Containers {
   #outputOf({ id, logFile }: ContainerRecord): ContainerOutput {
     const { clock, files, logger } = this.#options
     // A monitor that was killed wrote nothing down; its pipes tell.
-    return new ContainerOutput({ logFile, clock, files, logger, onEnd: () => void this.#noticeLost(id) })
+    return new ContainerOutput({ logFile, clock, files, logger, onEnd: () => this.#noticeLostSoon(id) })
   }
 
   #follow(record: ContainerRecord, terminal: number | undefined): void {

@@ -103,7 +103,9 @@ export class EmbeddedRuntime implements AsyncDisposable {
     })
     const tellOf = async (sandbox: SandboxRecord, containerId: string, containerEventType: number) => {
       if (listeners.size === 0) return
-      const podSandboxStatus = sandboxStatus(sandbox, await sandboxes.isReady(sandbox))
+      // Whoever hears of it looks for themselves.
+      const isReady = await sandboxes.isReady(sandbox).catch(() => !sandbox.isStopped)
+      const podSandboxStatus = sandboxStatus(sandbox, isReady)
       for (const listener of listeners) listener({ containerId, containerEventType, podSandboxStatus, containersStatuses: [] })
     }
     let whyNot: Promise<string | undefined> | undefined
