@@ -10,7 +10,7 @@ import { silentLogger as logger } from '#base/log.ts'
 import { nodeProcesses as processes } from '#base/processes.ts'
 import { systemRandom as random } from '#base/random.ts'
 import { EmbeddedRuntime } from '#runtime/service/embedded-runtime.ts'
-import { containerPartner } from '#runtime/streams/partners.ts'
+import { commandPartner, containerPartner } from '#runtime/streams/partners.ts'
 import {
   type ContainerConfig,
   type CriContainerStatus,
@@ -137,6 +137,29 @@ describe('containers outlive the agent', { skip: whyNoEmbedded(), timeout: 600_0
     await ended(containerId)
     assert.equal(log(), 'stdout one\nstdout two\nstdout over\n')
     partner.leave()
+  })
+
+  test('a command that writes for ever ends once its client has gone', async () => {
+    const { containerId } = await start('exec sleep 1000')
+    const request = { stdin: false, stdout: true, stderr: true, tty: false }
+    const record = world.runtime.containers.get(containerId)
+    const partner = await commandPartner(record, ['sh', '-c', 'while :; do echo y; done'], request, world.runtime)
+    await new Promise<void>((resolve) => void partner.listen(() => resolve()))
+    partner.pause?.()
+    partner.leave()
+    assert.equal(await partner.ended, 128 + 13)
+  })
+
+  test('who ends the input of a container that was removed hears nothing of it', async () => {
+    const { containerId } = await start('exec sleep 1000', { stdin: true, stdinOnce: true })
+    const { containers, paths } = world.runtime
+    const partner = containerPartner(containers.get(containerId), containers, paths)
+    using client = await world.client()
+    await client.call('stopContainer', { containerId, timeout: 0 })
+    await client.call('removeContainer', { containerId })
+    partner.endInput()
+    partner.leave()
+    assert.equal(await partner.ended, undefined)
   })
 
   test('pods with users of their own keep them, each its own range', needsOwnUsers, async () => {
