@@ -54,7 +54,7 @@ const settleMs = 60_000
 /** Between two groups of fields. */
 const briefMs = 10_000
 /** Changes are kept for five to six minutes; what is then free is given back after a while. For fields it is waited once all are done. */
-const leavesHistory: readonly string[] = ['reading', 'unread watches', 'large lists']
+const leavesHistory: readonly string[] = ['tenant', 'reading', 'unread watches', 'large lists']
 /** Waited for beside the others, on a cluster of its own. */
 const longest = 'large lists'
 const historyMs = 8 * 60_000
