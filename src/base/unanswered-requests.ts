@@ -17,12 +17,7 @@ export class UnansweredRequests {
   #isHeldBack = false
 
   static of(socket: Socket): UnansweredRequests {
-    let found = known.get(socket)
-    if (found === undefined) {
-      found = new UnansweredRequests(socket)
-      known.set(socket, found)
-    }
-    return found
+    return known.getOrInsertComputed(socket, () => new UnansweredRequests(socket))
   }
 
   private constructor(socket: Socket) {

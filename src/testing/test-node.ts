@@ -112,6 +112,25 @@ export class TestNode implements AsyncDisposable {
     return this.cluster.client.create(Pod, pod)
   }
 
+  /** The first event of a pod that cannot be prepared; it is given up then. */
+  async eventOf(pod: V1Pod): Promise<string> {
+    const abort = new AbortController()
+    const waiting = this.runtimeHelper.prepareSandbox(pod, abort.signal)
+    waiting.catch(() => undefined)
+    while (this.events.length === 0) await this.cluster.clock.settle()
+    const givenUp = new Error('given up')
+    abort.abort(givenUp)
+    await this.now(waiting).then(
+      () => {
+        throw new Error('the pod was prepared after all')
+      },
+      (error: unknown) => {
+        if (error !== givenUp) throw error
+      },
+    )
+    return this.events[0] ?? ''
+  }
+
   /** Lets no time pass but for what is due, until the promise has settled: files are real. */
   async now<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false

@@ -83,19 +83,11 @@ const remembered = new WeakMap<object, LabelSelector>()
 
 /** For selectors of objects that nobody changes any more, such as those in caches: each is made ready once, however often it is asked. */
 export function cachedSelector(selector: V1LabelSelector | undefined | null): LabelSelector {
-  return selector === undefined || selector === null ? nothing : rememberedFor(selector, labelSelectorFrom)
+  return selector === undefined || selector === null ? nothing : remembered.getOrInsertComputed(selector, () => labelSelectorFrom(selector))
 }
 /** The same for plain maps. */
 export function cachedSelectorFromMap(labels: Labels | undefined): LabelSelector {
-  return labels === undefined ? everything : rememberedFor(labels, labelSelectorFromMap)
-}
-
-function rememberedFor<T extends object>(from: T, make: (from: T) => LabelSelector): LabelSelector {
-  const known = remembered.get(from)
-  if (known !== undefined) return known
-  const selector = make(from)
-  remembered.set(from, selector)
-  return selector
+  return labels === undefined ? everything : remembered.getOrInsertComputed(labels, () => labelSelectorFromMap(labels))
 }
 
 /** As tables show it. */

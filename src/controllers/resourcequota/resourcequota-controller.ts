@@ -16,7 +16,7 @@ import { DeviceClass, ResourceClaim } from '#api/resource/v1/kinds.gen.ts'
 import type { V1DeviceClass, V1ResourceClaim } from '#api/resource/v1/types.gen.ts'
 import type { KubernetesObject } from '#api/resource.ts'
 import { Scheme } from '#api/scheme.ts'
-import { inSteps } from '#base/steps.ts'
+import { inTurns } from '#base/in-turns.ts'
 import { ServedKinds } from '#client/served-kinds.ts'
 import type { Cache } from '#controllers/runtime/cache.ts'
 import { defineController, type ReconcileContext } from '#controllers/runtime/define-controller.ts'
@@ -43,7 +43,6 @@ const counted = [
 
 /** How often quotas that count objects of custom kinds are looked at. */
 const customKindsPeriodMs = 30_000
-const turnMs = 8
 /** Of objects that are read: none of them may be large enough to keep others waiting. */
 const pageSize = 100
 
@@ -74,9 +73,7 @@ export const resourceQuotaController = defineController({
     const hard = quota.spec?.hard ?? {}
     const objects = await objectsFor(quota, context)
     const { evaluators, objectsOf, countsCustom } = objects
-    const { clock } = context
-    const giveWay = () => (clock.heldMs() > turnMs ? new Promise<void>((resolve) => clock.soon(resolve)) : undefined)
-    const used = quantityTexts(await inSteps(quotaUsage(quota, evaluators, objectsOf), giveWay))
+    const used = quantityTexts(await inTurns(quotaUsage(quota, evaluators, objectsOf), context.clock))
     const status = { hard, used: Object.fromEntries(Object.entries(used).filter(([name]) => name in hard)) }
     if (!sameStatus(status, quota.status)) await context.client.updateStatus(ResourceQuota, { ...quota, status })
     // Kinds come and go with their definitions: nobody tells us when one of their objects is deleted.

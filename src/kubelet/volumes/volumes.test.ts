@@ -24,17 +24,6 @@ async function seen(node: TestNode, pod: V1Pod): Promise<string> {
   return node.seen(await node.container(pod), '/v')
 }
 
-/** Waits for the first event, and gives up on the pod. */
-async function eventOf(node: TestNode, pod: V1Pod): Promise<string> {
-  const abort = new AbortController()
-  const waiting = node.runtimeHelper.prepareSandbox(pod, abort.signal)
-  waiting.catch(() => undefined)
-  while (node.events.length === 0) await node.cluster.clock.settle()
-  abort.abort(new Error('given up'))
-  await assert.rejects(node.now(waiting), /given up/)
-  return node.events[0] ?? ''
-}
-
 test('config maps: keys, paths, modes, binary data', { skip }, async () => {
   await using node = await TestNode.start()
   const data = { a: 'one', b: 'two' }
@@ -91,7 +80,7 @@ for (const [what, volume, message] of missing) {
     await node.cluster.create(ConfigMap, { metadata: { name: 'c', namespace: 'default' }, data: {} })
     await node.cluster.create(Secret, { metadata: { name: 's', namespace: 'default' }, data: {} })
     const pod = await node.create(withVolume(volume, { serviceAccountName: 'default' }))
-    assert.equal(await eventOf(node, pod), `FailedMount: MountVolume.SetUp failed for volume "v" : ${message}`)
+    assert.equal(await node.eventOf(pod), `FailedMount: MountVolume.SetUp failed for volume "v" : ${message}`)
     assert.deepEqual(await fs.readdir(join(node.root, 'pods', pod.metadata.uid ?? '', 'volumes')), [])
   })
 }
@@ -252,7 +241,7 @@ test('host paths of all types', { skip }, async () => {
       const hostPath = type === undefined ? { path } : { path, type }
       const pod = await node.create(withVolume({ hostPath }), { name: `p${index}` })
       if (failure === undefined) assert.equal(await seen(node, pod), path)
-      else assert.equal(await eventOf(node, pod), `FailedMount: MountVolume.SetUp failed for volume "v" : ${failure}`)
+      else assert.equal(await node.eventOf(pod), `FailedMount: MountVolume.SetUp failed for volume "v" : ${failure}`)
     }
   } finally {
     server.close()

@@ -58,10 +58,7 @@ async function bring(
   const { body, isWhole } = await within(clock, client.blob(digest, from))
   await using file = await files.open(path, isWhole ? 'w' : 'a')
   let sizeBytes = isWhole ? 0 : from
-  const pieces = body[Symbol.asyncIterator]()
-  for (;;) {
-    const { done, value: bytes } = await within(clock, pieces.next())
-    if (done) break
+  for await (const bytes of unlessSilent(clock, body)) {
     sizeBytes += bytes.length
     // More than was announced could fill the disk.
     if (sizeBytes > size) throw new DigestError(`the registry sends more than the ${size} bytes of ${digest}`)
@@ -78,6 +75,16 @@ async function within<T>(clock: Clock, answer: Promise<T>): Promise<T> {
   const silence = Promise.withResolvers<never>()
   using _timer = clock.after(silenceMs, () => silence.reject(new Error(`the registry has sent nothing for ${silenceMs / 1000} s`)))
   return await Promise.race([answer, silence.promise])
+}
+
+async function* unlessSilent(clock: Clock, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const pieces = body[Symbol.asyncIterator]()
+  try {
+    for (let next = await within(clock, pieces.next()); !next.done; next = await within(clock, pieces.next())) yield next.value
+  } finally {
+    // Not waited for: a body that is silent does not end before its connection does.
+    pieces.return?.().catch(() => {})
+  }
 }
 
 async function digestOf(path: string, files: Files): Promise<string> {

@@ -53,14 +53,7 @@ export function podInfoOf(pod: V1Pod): PodInfo {
 const known = new WeakMap<V1Pod, PodInfo>()
 
 /** The same one each time, for those who compare many pods with many others. */
-export function knownPodInfo(pod: V1Pod): PodInfo {
-  let info = known.get(pod)
-  if (info === undefined) {
-    info = podInfoOf(pod)
-    known.set(pod, info)
-  }
-  return info
-}
+export const knownPodInfo = (pod: V1Pod): PodInfo => known.getOrInsertComputed(pod, podInfoOf)
 
 /** The same pod, taken to run on the node. */
 export function placedOn(info: PodInfo, nodeName: string): PodInfo {

@@ -97,14 +97,7 @@ function lacking(
 const emptyNodes = new WeakMap<V1Node, NodeInfo>()
 
 /** The node without pods; every pod that waits asks for it. */
-function knownNodeInfo(node: V1Node): NodeInfo {
-  let info = emptyNodes.get(node)
-  if (info === undefined) {
-    info = new NodeInfo(node)
-    emptyNodes.set(node, info)
-  }
-  return info
-}
+const knownNodeInfo = (node: V1Node): NodeInfo => emptyNodes.getOrInsertComputed(node, () => new NodeInfo(node))
 
 const fitsEmpty = (pod: V1Pod, node: V1Node): boolean => lacking(knownPodInfo(pod), knownNodeInfo(node), () => false) === undefined
 

@@ -73,14 +73,7 @@ const isExclusiveDisk = ({ gcePersistentDisk, awsElasticBlockStore, rbd, iscsi }
 type Disks = ReadonlyMap<string, { isWritten: boolean }>
 const known = new WeakMap<V1Pod, Disks>()
 
-function disksOf(pod: V1Pod): Disks {
-  let disks = known.get(pod)
-  if (disks === undefined) {
-    disks = readDisks(pod.spec.volumes ?? [])
-    known.set(pod, disks)
-  }
-  return disks
-}
+const disksOf = (pod: V1Pod): Disks => known.getOrInsertComputed(pod, ({ spec }) => readDisks(spec.volumes ?? []))
 
 function readDisks(volumes: readonly V1Volume[]): Disks {
   const disks = new Map<string, { isWritten: boolean }>()

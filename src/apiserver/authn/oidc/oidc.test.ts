@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, type KeyObject, type webcrypto } from 'node:crypto'
+import type { webcrypto } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -19,11 +19,9 @@ import { nodeHttpClient } from '#base/http-client.ts'
 import { type LogRecord, recordingLogger } from '#base/log.ts'
 import { systemRandom } from '#base/random.ts'
 import { VirtualClock } from '#base/virtual-clock.ts'
-import { encodePem } from '#wire/pem.ts'
-import { encodedSubject, issueCertificate, keyIdentifier } from '#wire/x509/certificate.ts'
+import { selfSigned } from '#testing/self-signed.ts'
 
 const server = ['https://kubernetes.default.svc']
-const dayMs = 24 * 3600 * 1000
 
 type SigningKey = { privateKey: webcrypto.CryptoKey; jwk: JWK }
 
@@ -43,7 +41,7 @@ class Provider {
   readonly #server
 
   constructor() {
-    const { certificate, key } = selfSigned()
+    const { cert: certificate, key } = selfSigned()
     this.ca = certificate
     this.#server = createServer({ cert: certificate, key }, (request, response) => {
       this.requests.push(request.url ?? '')
@@ -70,25 +68,6 @@ class Provider {
     this.#server.closeAllConnections()
     this.#server.close()
   }
-}
-
-function selfSigned(): { certificate: string; key: string } {
-  const { privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const subject = encodedSubject({ commonName: 'provider' })
-  const der = issueCertificate(
-    {
-      serialNumber: Uint8Array.of(1),
-      subject,
-      publicKey,
-      notBeforeMs: Date.now() - dayMs,
-      notAfterMs: Date.now() + dayMs,
-      isCa: true,
-      keyUsages: ['digitalSignature', 'keyCertSign'],
-      subjectAltNames: { ipAddresses: ['127.0.0.1'] },
-    },
-    { subject, privateKey, keyId: keyIdentifier(publicKey) },
-  )
-  return { certificate: encodePem('CERTIFICATE', der), key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString() }
 }
 
 const provider = new Provider()
@@ -262,7 +241,7 @@ test('a provider that calls itself something else is not believed', async (t) =>
 })
 
 test('a provider with a certificate of somebody else is not believed', async (t) => {
-  const authentication = await start(t, { certificateAuthority: selfSigned().certificate })
+  const authentication = await start(t, { certificateAuthority: selfSigned().cert })
   assert.match(authentication.problems[0] ?? '', /certificate/)
 })
 

@@ -28,17 +28,6 @@ async function seen(node: TestNode, pod: V1Pod): Promise<string> {
   return node.seen(await node.container(pod), '/v')
 }
 
-/** Waits for the first event, and gives up on the pod. */
-async function eventOf(node: TestNode, pod: V1Pod): Promise<string> {
-  const abort = new AbortController()
-  const waiting = node.runtimeHelper.prepareSandbox(pod, abort.signal)
-  waiting.catch(() => undefined)
-  while (node.events.length === 0) await node.cluster.clock.settle()
-  abort.abort(new Error('given up'))
-  await assert.rejects(node.now(waiting), /given up/)
-  return node.events[0] ?? ''
-}
-
 test('a claim on a local volume: bound to the pod, kept when it goes, given to the group once', { skip }, async () => {
   await using node = await TestNode.start()
   const disk = join(node.root, 'disk')
@@ -68,7 +57,7 @@ test('a volume for one pod alone is not given to a second that came past the sch
   await seen(node, first)
   const second = await node.create(withClaim('data'), { name: 'second' })
   assert.equal(
-    await eventOf(node, second),
+    await node.eventOf(second),
     'FailedMount: MountVolume.SetUp failed for volume "pv-data" : volume uses the ReadWriteOncePod access mode and is already in use by another pod',
   )
   await node.now(node.runtimeHelper.cleanUp(first))
@@ -122,26 +111,26 @@ test('claims that are missing, unbound, deleted or used wrongly are told of', { 
   const failed =
     'FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: '
   assert.equal(
-    await eventOf(node, await node.create(withClaim('none'))),
+    await node.eventOf(await node.create(withClaim('none'))),
     `${failed}error processing PVC default/none: failed to fetch PVC from API server: persistentvolumeclaims "none" not found`,
   )
   node.events.length = 0
   await boundClaim(node.cluster, 'raw', { ...local('/dev/null'), volumeMode: 'Block' })
   assert.equal(
-    await eventOf(node, await node.create(withClaim('raw'), { name: 'raw' })),
+    await node.eventOf(await node.create(withClaim('raw'), { name: 'raw' })),
     `${failed}error processing PVC default/raw: volume v has volumeMode Block, but is specified in volumeMounts`,
   )
   node.events.length = 0
   await boundClaim(node.cluster, 'gone', local('/nowhere'))
   assert.equal(
-    await eventOf(node, await node.create(withClaim('gone'), { name: 'gone' })),
+    await node.eventOf(await node.create(withClaim('gone'), { name: 'gone' })),
     'FailedMount: MountVolume.SetUp failed for volume "pv-gone" : path "/nowhere" does not exist',
   )
   node.events.length = 0
   const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' }
   await node.cluster.client.create(PersistentVolumeClaim, { metadata: { name: 'wait', namespace: 'default' }, spec })
   assert.equal(
-    await eventOf(node, await node.create(withClaim('wait'), { name: 'wait' })),
+    await node.eventOf(await node.create(withClaim('wait'), { name: 'wait' })),
     `${failed}error processing PVC default/wait: PVC is not bound`,
   )
 })
